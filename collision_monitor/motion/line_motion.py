@@ -38,6 +38,8 @@ from collision_monitor.robot.bodies import Bodies, Jacobians, link_poses
 
 # -- the trapezoidal profile --
 
+_SHORTEST = 1e-6  # seconds; shortest motion
+
 
 @dataclass(frozen=True)
 class Trapezoid:
@@ -58,8 +60,8 @@ class Trapezoid:
         for name, value in (("tsa", self.tsa), ("tsd", self.tsd)):
             if not (math.isfinite(value) and value >= 0.0):
                 raise MotionError(f"{name} is {value:g} s; it must not be negative")
-        if not SIX_DIGITS <= self.tf <= LONGEST:
-            raise MotionError(f"tf is {self.tf:g} s, not {SIX_DIGITS:g} to {LONGEST:g} s")
+        if not _SHORTEST <= self.tf <= LONGEST:
+            raise MotionError(f"tf is {self.tf:g} s, not {_SHORTEST:g} to {LONGEST:g} s")
         if self.tsa + self.tsd > self.tf * (1.0 + 1e-12):
             raise MotionError(
                 f"tf is {self.tf:g} s, but the ramps tsa and tsd alone take "

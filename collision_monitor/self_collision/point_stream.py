@@ -174,6 +174,7 @@ class Streamer:
 
 
 _MOST_PENDING = 100  # commanded points that are not reached yet
+_SHORTEST = 1e-6  # s between two commanded points
 _LATE = 1e-3  # s after which a point that is reached after it is due counts as late
 
 
@@ -320,10 +321,10 @@ class PointStream:
         """Time at which the arms are at ``row``: not before the last point, nor too fast."""
         left, last = self._path[-1]
         needed = float((np.abs(row - last) / self._streamer.fastest[self._columns]).max())
-        return max(due, max(left, now) + max(needed, SIX_DIGITS))
+        return max(due, max(left, now) + max(needed, _SHORTEST))
 
     def _pending(self, now: float) -> list[tuple[float, np.ndarray]]:
-        return [point for point in self._path if point[0] > now + 0.5 * SIX_DIGITS]
+        return [point for point in self._path if point[0] > now + 0.5 * _SHORTEST]
 
     def _forget(self, before: float) -> None:
         """Forget points that the arms had left by this time."""

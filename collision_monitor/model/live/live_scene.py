@@ -12,7 +12,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from collision_monitor.common.limits import SIX_DIGITS, array_range_problem
+from collision_monitor.common.limits import array_range_problem
 from collision_monitor.errors import FitError, LiveSceneError, NothingToCheckError
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 CLOUD = "cloud"  # name of the point cloud among the objects
 
 _IDENTITY = np.eye(4)
+_TOLERANCE = 1e-6  # metres; tolerated error of a bound for an exact distance
 
 
 class LiveScene:
@@ -382,7 +383,7 @@ class LiveScene:
         near = np.flatnonzero(out <= within)
         if len(near):
             out[near] = self.exact_bounds(
-                q, numbers[near], out[near], math.inf, SIX_DIGITS, seconds=math.inf
+                q, numbers[near], out[near], math.inf, _TOLERANCE, seconds=math.inf
             )
         return out
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.continuous.near_pairs import (
     DISTANCE,
     GROUP,
@@ -54,6 +53,7 @@ ExactBounds = Callable[[np.ndarray, np.ndarray, _Each, _Each, _Each], np.ndarray
 NearestPoints = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 # For exact distances on the braking path while a pair is too close; then the bounds decide.
 _INSIDE_SECONDS = 1e-3
+_ROUNDING = 1e-6  # metres: nearest points that are nearer have no direction
 
 
 class Measured(NamedTuple):
@@ -142,12 +142,12 @@ class ExactLevel:
         points = np.full((len(candidates), 2, 3), np.nan)
         if measured.points is not None and len(candidates):
             pairs, nearest = candidates[:, PAIR].astype(int), measured.nearest
-            apart = np.where(distances > SIX_DIGITS, distances, np.inf)
+            apart = np.where(distances > _ROUNDING, distances, np.inf)
             row = apart.argmin()
             if apart[row] < np.inf:
                 distance, found = measured.points(pairs[row : row + 1])
-                points[row] = found[0] if distance[0] > SIX_DIGITS else np.nan
-            if nearest.distance > SIX_DIGITS:
+                points[row] = found[0] if distance[0] > _ROUNDING else np.nan
+            if nearest.distance > _ROUNDING:
                 tables, number = self._paths.tables, self._paths.number_of(nearest.links)
                 is_first = nearest.links[0] == tables.name_of(tables.pair_rows[number, 0])
                 points[pairs == number] = nearest.points if is_first else nearest.points[::-1]

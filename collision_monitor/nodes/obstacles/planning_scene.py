@@ -88,14 +88,7 @@ class PlanningSceneTopic:
             self._faults.put("planning_scene", Level.WARN, "", _PART)
         keeper, state = self._objects.keeper, message.robot_state
         world, attached = message.world.collision_objects, state.attached_collision_objects
-        gone, named = set(), {self._name(each.object) for each in attached}
-        # A state without joints is invalid in MoveIt, and detaches nothing.
-        is_valid = state.joint_state.name or state.multi_dof_joint_state.joint_names
-        if is_valid and not state.is_diff:
-            gone |= {name for name in self._names(are_attached=True) if name not in named}
-        if not message.is_diff:
-            named |= {self._name(each) for each in world}
-            gone |= {name for name in self._names(are_attached=False) if name not in named}
+        gone = self._gone(message)
         for each in attached:
             apply = partial(self._on_attached, is_diff=state.is_diff)
             process_object(keeper.refuse_attaching, self._name(each.object), apply, each)
@@ -122,6 +115,19 @@ class PlanningSceneTopic:
             )
         elif octomap.id or not message.is_diff:
             keeper.clear_refusal(_OCTOMAP)
+
+    def _gone(self, message: Any) -> set[str]:
+        """Objects that a complete scene, or a complete state of the robot, does not have."""
+        state = message.robot_state
+        gone, named = set(), {self._name(each.object) for each in state.attached_collision_objects}
+        # A state without joints is invalid in MoveIt, and detaches nothing.
+        is_valid = state.joint_state.name or state.multi_dof_joint_state.joint_names
+        if is_valid and not state.is_diff:
+            gone |= {name for name in self._names(are_attached=True) if name not in named}
+        if not message.is_diff:
+            named |= {self._name(each) for each in message.world.collision_objects}
+            gone |= {name for name in self._names(are_attached=False) if name not in named}
+        return gone
 
     @staticmethod
     def _name(message: Any) -> str:

@@ -350,14 +350,18 @@ def test_thresholds_lists_what_is_left_out_for_a_person_to_have_it_checked(tmp_p
     assert f"warning: {says}: disabled in the SRDF" in said
 
 
+# Two carriages on rails at right angles, 50 mm apart at zero.
+RAILS = robot(
+    link("base", ""), link("a", '<sphere radius="0.1"/>'), link("b", '<sphere radius="0.1"/>'),
+    joint("ja", "base", "a", "prismatic", "0 0 0", "1 0 0"),
+    joint("jb", "base", "b", "prismatic", "0.25 0 0", "0 1 0"),
+)  # fmt: skip
+
+
 def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, run):
     """Two carriages are 50 mm apart at zero, and far apart or in contact nearly everywhere else."""
     urdf, file = tmp_path / "rails.urdf", tmp_path / "thresholds.yaml"
-    urdf.write_text(robot(
-        link("base", ""), link("a", '<sphere radius="0.1"/>'), link("b", '<sphere radius="0.1"/>'),
-        joint("ja", "base", "a", "prismatic", "0 0 0", "1 0 0"),
-        joint("jb", "base", "b", "prismatic", "0.25 0 0", "0 1 0"),
-    ))  # fmt: skip
+    urdf.write_text(RAILS)
 
     said = run("thresholds", urdf)
     (rule,) = yaml.safe_load(said.out)["pairs"]
@@ -433,11 +437,7 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, run):
 def test_thresholds_learns_how_near_a_slow_motion_ends(tmp_path, run):
     """A carriage is recorded every millimetre until it is 3 mm from another one."""
     urdf, recording = tmp_path / "rails.urdf", tmp_path / "slow.csv"
-    urdf.write_text(robot(
-        link("base", ""), link("a", '<sphere radius="0.1"/>'), link("b", '<sphere radius="0.1"/>'),
-        joint("ja", "base", "a", "prismatic", "0 0 0", "1 0 0"),
-        joint("jb", "base", "b", "prismatic", "0.25 0 0", "0 1 0"),
-    ))  # fmt: skip
+    urdf.write_text(RAILS)
     rows = [f"{k},{0.001 * k:.3f}" for k in range(48)]
     recording.write_text("\n".join(["time,ja", *rows, "50,0"]))
     said = run("thresholds", urdf, "--motion", recording).out
