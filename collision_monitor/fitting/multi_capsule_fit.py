@@ -177,19 +177,17 @@ def descend(capsules, coverage, least_radius, steps, tolerance):
 
 # -- the fit --
 
-# Annealing: smoothing width of the coverage in sizes of the body, and penalty of uncovered points.
-# Wide and weak first, so that capsules can still exchange places. The coarse stages choose among
-# guesses, with every fourth point.
-_COARSE_STAGES, _COARSE = ((0.05, 200.0), (0.03, 400.0)), 4
-_STAGES = (
-    *[(0.02, 1e3)] * 2, *[(0.015, 1e4)] * 2, *[(0.01, 1e5)] * 3, *[(0.01, 1e6)] * 3,
-    *[(0.01, 1e7)] * 2,
-)  # fmt: skip
+# Annealing: the penalty of uncovered points doubles with every stage. While it is weak, the
+# coverage is smoothed over more, in sizes of the body, so that capsules can still exchange places:
+# by _WIDTH over the root of the penalty. The first stage also chooses among guesses, with every
+# fourth point.
+_PENALTIES = 1e3 * 2.0 ** np.arange(14)
+_WIDTH, _LEAST_WIDTH = 0.6, 0.01
+_COARSE = 4
 # From this number of capsules on, all guesses are those of balls, and stages have more steps.
 _MANY_CAPSULES = 17
 # Before each of these stages the worst uncovered surface points are added to the cost.
 _ADDED_POINTS = 600
-_ADDED_WEIGHT = 3.0
 _STEPS = 60  # of a stage; twice as many for many capsules
 _GAIN = 1e-5  # a stage ends when steps gain less than this part of the cost
 _THRIFT = 0.02
@@ -198,9 +196,9 @@ _LEAST_RADIUS = 0.005
 _WATCHER_COST = 5.0
 # Triangles are halved down to this edge before a capsule grows, in sizes of the body.
 _SMALLEST_EDGE = 0.002
-_STARTS, _FINALISTS = 3, 2  # starts of a thorough optimisation; those that run to the end
-# Factors of the body's axes before clustering; other starts use no scaling, or random factors.
-_ACROSS_SCALE = np.array([0.3, 0.3, 1.0])
+# Starts of a thorough optimisation, and those that run to the end. All but the first stretch the
+# body by random factors before clustering.
+_STARTS, _FINALISTS = 3, 2
 
 
 def _capsule_along(points: np.ndarray, radius: float | None = None) -> np.ndarray:
@@ -236,7 +234,7 @@ def _cluster_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray
     rng = np.random.default_rng(count)
     points = np.vstack([body.surface, body.inside])
     for start in range(starts):
-        stretch = (_ACROSS_SCALE, np.ones(3), rng.uniform(0.2, 1.0, 3))[start % 3]
+        stretch = rng.uniform(0.3, 1.0, 3) if start else np.ones(3)
         clusters = _clusters(points * stretch, count, rng)
         yield np.array([_capsule_along(points[c] if len(c) > 3 else points) for c in clusters])
 
@@ -309,7 +307,7 @@ class _Annealing:
             np.full(len(body.hull_points), 1.0 / len(body.hull_points)),
             np.full(len(inside), 1.0 / max(1, len(inside))),
         ]
-        self._added_weight = _ADDED_WEIGHT / samples
+        self._added_weight = 1.0 / samples
         self._to_avoid = _as_float32_rows(body.outside[::thin])
         self._watchers = _as_float32_rows(body.watchers)
         self._watcher_weights = _WATCHER_COST * body.watcher_weights
@@ -326,9 +324,9 @@ class _Annealing:
         self._to_cover = np.hstack([self._to_cover, _as_float32_rows(joined)])
         self._weights = np.r_[self._weights, np.full(len(joined), self._added_weight)]
 
-    def run(self, capsules: np.ndarray, width: float, penalty: float) -> tuple[np.ndarray, float]:
+    def run(self, capsules: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
         """Return the capsules (k, 7) after one stage, and their cost."""
-        optimised = capsules.copy()
+        optimised, width = capsules.copy(), max(_LEAST_WIDTH, _WIDTH / math.sqrt(penalty))
         coverage = Coverage(
             self._to_cover, self._weights, self._to_avoid, self._prices, self._watchers,
             self._watcher_weights, width, penalty, _THRIFT / self._volume,
@@ -342,19 +340,15 @@ def _anneal(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.nd
     """Anneal ``guesses`` to the end, the best ``finalists`` if there are more; capsules (k, 7)."""
     if len(guesses) > finalists:
         coarse = _Annealing(body, _COARSE)
-        heats = []
-        for guess in guesses:
-            for stage in _COARSE_STAGES:
-                guess, value = coarse.run(guess, *stage)
-            heats.append((value, guess))
-        heats.sort(key=lambda heat: heat[0])
-        guesses = [guess for _, guess in heats[:finalists]]
+        heats = [coarse.run(guess, _PENALTIES[0]) for guess in guesses]
+        heats.sort(key=lambda heat: heat[1])
+        guesses = [guess for guess, _ in heats[:finalists]]
     finished = []
     for capsules in guesses:
         fine = _Annealing(body, 1)
-        for stage in _STAGES:
+        for penalty in _PENALTIES:
             fine.join_missed(capsules)
-            capsules, _ = fine.run(capsules, *stage)
+            capsules, _ = fine.run(capsules, penalty)
         finished.append(capsules)
     return finished
 
