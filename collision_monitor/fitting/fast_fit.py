@@ -20,9 +20,9 @@ from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import KINDS, ROUNDED, radius_and_length, unknown_kind
 
-# Radius over the smallest one that encloses a cell's corners; a larger radius allows the ends to
-# move inwards.
-_RADIUS_FACTORS = np.array([1.001, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.6])
+# Radius over the smallest one that encloses a cell's corners, up to 1.5; a larger radius allows the
+# ends to move inwards.
+_RADIUS_FACTORS = 1.0 + 1e-3 * 2.0 ** np.arange(10)
 
 
 def _cells(short: float, long: float, most: int) -> np.ndarray:
