@@ -20,6 +20,12 @@ from collision_monitor.verification.clearance.clearance_check import (
 from collision_monitor.verification.clearance.schedule import Scheduled
 
 
+TURNED_BOX = (
+    '<link name="{}"><collision><origin rpy="0 0 0.7853981633974483"/><geometry>'
+    '<box size="0.1 0.1 0.1"/></geometry></collision></link>'
+)
+
+
 def slide(end=2.0, duration=2.0):
     """1 m/s."""
     return Trajectory.through(("slide",), [0.0, duration], [[0.0], [end]])
@@ -90,14 +96,15 @@ def test_what_grazes_a_threshold_is_undecided_and_not_silently_free(touch, code)
 
 
 @pytest.mark.parametrize(
-    ("shape", "meets"),
-    # At (s, 0) and (0, s - start), nearest half-way; the leaves of boxes meet before the boxes.
-    [('<sphere radius="0.1"/>', 0.2 * np.sqrt(2.0)), ('<box size="0.1 0.1 0.1"/>', 0.2)],
+    ("part", "meets"),
+    # At (s, 0) and (0, s - start), nearest half-way, where boxes turn faces to each other, from
+    # which leaves stand off: they meet before the boxes.
+    [(link("{}"), 0.2 * np.sqrt(2.0)), (TURNED_BOX, 0.1 * np.sqrt(2.0))],
     ids=["leaves", "meshes"],
 )
-def test_a_later_start_lets_two_links_pass(shape, meets):
+def test_a_later_start_lets_two_links_pass(part, meets):
     crossing = robot(
-        link("base", ""), link("east", shape), link("north", shape),
+        link("base", ""), part.format("east"), part.format("north"),
         joint("x", "base", "east", "prismatic", xyz="0 0 0", axis="1 0 0"),
         joint("y", "base", "north", "prismatic", xyz="0 0 0", axis="0 1 0"),
     )  # fmt: skip
