@@ -157,7 +157,8 @@ def test_several_leaves_take_less_room_than_boxes(name):
     # Measured for the Panda: 1.25 to 1.28 hulls, 0.78 to 0.80 boxes, 5.7 to 6.0 leaves a link.
     assert union <= 1.35 * hull
     assert union <= 0.81 * obb
-    assert len(model.leaves) <= 6 * len(model.link_names)
+    # Three quarters of the most, which is 8, for each link, and as many together for loose links.
+    assert len(model.leaves) <= 2 * 0.75 * 8 * len(model.link_names)
 
 
 def test_no_distance_is_above_that_of_the_meshes(robot):
