@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of a verification; input and output of its checks.
 
-A check is a `VerificationCheck` in the file of what it computes, and its name in `verify.CHECKS`.
+A check is a `VerificationCheck` in the file of what it computes, and its name in `run_checks.CHECKS`.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class VerificationCheck:
-    """One of the checks in `verify.CHECKS`.
+    """One of the checks in `run_checks.CHECKS`.
 
     Attributes:
         name: shown in reports, JSON and JUnit.
