@@ -256,6 +256,8 @@ class BrakingCheck:
         note_slides(self._paths.earlier, inputs.law)  # for robots with slides, after a warm-up
         count = self._paths.coarse_search(inputs)
         candidates = self._paths.candidates[:count].copy()
+        if self._paths.live is not None:  # its first object comes while joint states do
+            self._paths.search_objects(inputs, now=True)
         self._paths.set_rates(inputs, candidates)
         self._paths.bound_leaves(inputs, candidates[:0], np.empty(0), np.empty(0))
         self._paths.keep(np.empty(0, dtype=int), np.empty(0), np.empty(0))

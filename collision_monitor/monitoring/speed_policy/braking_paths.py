@@ -183,7 +183,7 @@ class BrakingPaths:
         if len(self.earlier.slides):
             near_pairs.note_slides(self.earlier, inputs.law)
         if self.classes.object_classes:
-            count = self._search_objects(inputs, now)
+            count = self.search_objects(inputs, now)
             if len(self.candidates) < count + model_count:
                 candidates = self.candidates[:count]
                 self._room(len(self._found), 2 * (count + model_count))
@@ -202,8 +202,8 @@ class BrakingPaths:
             self._enough_for = key, released(warn, settings)
         return self._enough_for[1]
 
-    def _search_objects(self, inputs: BrakingInputs, now: bool) -> int:
-        """Fill ``candidates`` with pairs with live objects; returns their number."""
+    def search_objects(self, inputs: BrakingInputs, now: bool) -> int:
+        """The part of `coarse_search` for pairs with live objects."""
         if now:
             inputs = inputs._replace(initial_velocities=np.zeros_like(inputs.q))
         tables, classes = self.tables, self.classes

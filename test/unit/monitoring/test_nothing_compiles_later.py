@@ -13,6 +13,7 @@ pytestmark = pytest.mark.early
 
 PROGRAM = """
 import gc
+import numpy as np
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from collision_monitor import CollisionModel
@@ -21,8 +22,10 @@ from collision_monitor.motion.motion_files import read_motion
 from support.robots.two_slides import JOINTS, apart, model
 from collision_monitor.__main__ import main
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live.point_cloud import voxels_of, warm_up
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.monitoring.monitor import Monitor
+from collision_monitor.robot.description import Shape
 
 def versions():
     return {d.py_func.__qualname__: len(d.signatures)
@@ -41,6 +44,28 @@ monitor = Monitor(model(), 0.1, 0.02)
 before = versions()
 assert sum(before.values()) > 10
 assert not before["list_crossings"]  # only markers need them
+approach(monitor)
+after = versions()
+assert after == before, {name: n for name, n in after.items() if before.get(name) != n}
+
+# Objects come later.
+robot = model()
+live = LiveScene(robot)
+policy = SpeedPolicy(robot, live=live)
+monitor = Monitor(robot, narrow_phase="auto", behaviour=policy, live=live)
+warm_up()
+before = versions()
+approach(monitor)
+mesh = Shape("mesh", np.eye(4), (), 0.1 * np.eye(3), np.array([[0, 1, 2]]))
+pose = np.eye(4)
+for k, shape in enumerate((Shape("box", np.eye(4), (0.1, 0.1, 0.1)), mesh)):
+    for z in (50.0, 0.3, 0.1, 0.0):
+        pose[2, 3] = z
+        live.add(f"thing/{k}", shape, pose=pose)
+        approach(monitor)
+    live.attach(f"thing/{k}", robot.robot.joints[0].child, monitor.buffer.q)
+    approach(monitor)
+live.set_cloud(voxels_of(np.zeros((1, 3)), pose, np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 9).balls)
 approach(monitor)
 after = versions()
 assert after == before, {name: n for name, n in after.items() if before.get(name) != n}
