@@ -40,9 +40,9 @@ logger = logging.getLogger(__name__)
 _ANOTHER_CLOCK_SECONDS = 1e6
 
 # Sources of faults in the register. The first ERROR is the state, without a distance that decides;
-# remarks are added to it. Those of the robot's data end with the robot. "robot", "objects" and
-# "cloud" are raised by who loads robots and scenes.
-_ERRORS = ("clocks", "conflict", "position", "robot", "objects", "cloud")
+# remarks are added to it. Those of the robot's data end with the robot. "robot", "objects", "cloud"
+# and "unheard_obstacles" are raised by who loads robots and scenes.
+_ERRORS = ("clocks", "conflict", "position", "robot", "objects", "cloud", "unheard_obstacles")
 _REMARKS = ("clock", "late", "publisher", "overrun")
 _POSITIONS = ("position", "mimic")
 _OF_DATA = ("message", "conflict", "position", "mimic")

@@ -24,8 +24,8 @@ from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.publisher_watch import Publisher, PublisherWatch
 from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import take_serialized
+from collision_monitor.nodes.common.graph_watch import NAMES_SECONDS, node_of, why_unheard
 from collision_monitor.nodes.common.messages import seconds_of
-from collision_monitor.nodes.common.node_state import NAMES_SECONDS, node_of
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 from collision_monitor.nodes.recorder import Recorder
 
@@ -123,7 +123,11 @@ class JointStateSource:
 
     def _publishers(self) -> list[Publisher]:
         found = self._node.get_publishers_info_by_topic(self._subscription.topic_name)
-        return [Publisher(tuple(each.endpoint_gid), node_of(each)) for each in found]
+        return [
+            Publisher(tuple(each.endpoint_gid), node_of(each))
+            for each in found
+            if not why_unheard(each, self._subscription)
+        ]
 
     def destroy(self) -> None:
         """Unsubscribe."""

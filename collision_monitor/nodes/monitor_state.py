@@ -25,6 +25,7 @@ from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.pairs import by_reason
 
 _MOST_PAIRS = 100  # in the state
+_OBSTACLES = ("~/scene", "~/attach", "~/planning_scene", "~/cloud")
 
 
 class StatePublisher(NodeState[MonitorState]):
@@ -53,7 +54,7 @@ class StatePublisher(NodeState[MonitorState]):
             idle: returns the state without a monitor.
             more: returns further key-values of the state.
         """
-        super().__init__(node, values, watchdogs.faults)
+        super().__init__(node, values, watchdogs.faults, _OBSTACLES)
         self._monitor, self._idle, self._more = monitor, idle, more
         self._log, self._watchdogs = StateLog(node), watchdogs
         self._mark = (time.monotonic(), 0, 0.0)  # start time, messages then, last rate

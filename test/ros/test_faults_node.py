@@ -18,6 +18,7 @@ from support.ros.ros_graph import (
     STALE,
     WARN,
     Graph,
+    rclpy,
 )
 
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
@@ -25,6 +26,7 @@ from rclpy.qos import QoSProfile, qos_profile_sensor_data  # isort: skip
 from rosgraph_msgs.msg import Clock  # isort: skip
 from sensor_msgs.msg import JointState  # isort: skip
 from std_msgs.msg import Bool, Float64, String  # isort: skip
+from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 NAMES = (*JOINTS, "mast_joint")
 LEFT, RIGHT = "/left/collision_monitor", "/cell/right/watch"
@@ -228,6 +230,44 @@ def test_a_publisher_of_efforts_alone_and_one_of_another_device_are_no_fault(two
     two.node.destroy_publisher(second)
     two.until(lambda: "1 of 2 publishers" in two.state.message, sending=send_usual)
     two.until_level(OK, send_usual)
+
+
+def test_publishers_that_the_middleware_does_not_connect_are_named_on_every_topic(slides_file):
+    with opened("/collision_monitor") as graph:
+
+        def send():
+            graph.send(NAMES, pose(0.5))
+
+        volatile = graph.node.create_publisher(String, "robot_description", 10)
+        graph.start()
+        graph.until(lambda: graph.heard["state"]
+                    and "/listener on /robot_description (quality of" in graph.state.message)
+        assert graph.state.level == STALE and "waiting for a robot" in graph.state.message
+        graph.node.destroy_publisher(volatile)
+        description = graph.node.create_publisher(String, "robot_description", LATCHED)
+        description.publish(String(data=slides_file.read_text()))
+        graph.until_distance(send)
+        graph.until_level(OK, send)
+        other = rclpy.Context()  # in one context a topic has one type
+        other.init(domain_id=graph.domain)
+        node = rclpy.create_node("wrong", context=other)
+        node.create_publisher(String, "/joint_states", 10)
+        node.create_publisher(
+            JointTrajectory, "/collision_monitor/command", qos_profile_sensor_data
+        )
+        named = (
+            "/wrong on /joint_states (its type is std_msgs/msg/String, not sensor_msgs/msg/Joi",
+            "/wrong on /collision_monitor/command (quality of service: ",
+        )
+        graph.until(lambda: all(each in graph.state.message for each in named), sending=send)
+        assert graph.state.level == WARN and graph.values["action"] == "none"
+        began, seen = time.monotonic(), len(graph.heard["state"])
+        graph.until(lambda: time.monotonic() - began > 1.5, sending=send)
+        # It has no joints at all.
+        assert not any("same joints" in each.message for each in graph.heard["state"][seen:])
+        node.destroy_node()
+        other.shutdown()
+        graph.until_level(OK, send)
 
 
 def test_two_monitors_of_one_name_warn_of_each_other(two, slides_file):

@@ -247,7 +247,7 @@ def test_a_publisher_whose_messages_do_not_arrive_is_an_error(cell, topic, kind,
     other.init(domain_id=cell.graph.domain)
     node = rclpy.create_node("detector", context=other)
     node.create_publisher(kind, f"/collision_monitor/{topic}", qos)
-    cell.until(lambda values, state: f"/detector on ~/{topic} (" in state.message)
+    cell.until(lambda values, state: f"/detector on /collision_monitor/{topic} (" in state.message)
     assert cell.graph.state.level == ERROR and why in cell.graph.state.message
     node.destroy_node()
     other.shutdown()

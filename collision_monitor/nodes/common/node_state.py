@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The topic ``~/state`` of a node: published when the state changes, and repeated at its rate.
 
-Two faults are those of any node: a callback that fails, and another node that publishes the state.
+Faults of any node are a callback that fails, another node that publishes the state, and publishers
+that are not received.
 """
 
 from __future__ import annotations
@@ -11,26 +12,22 @@ import math
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-from collision_monitor.common.text import MOST_LOGGED, shortened
+from collision_monitor.common.text import MOST_LOGGED
 from collision_monitor.errors import reason_of
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.nodes.common.executor import StateLog
+from collision_monitor.nodes.common.graph_watch import NameWatch, UnheardPublishers
 from collision_monitor.nodes.common.messages import STATE, STATE_SECONDS, diagnostic
 
 _WATCHDOG_SECONDS = 0.05
-# Between two looks at names, which take 100 times as long as a look at their number. The graph may
-# know an endpoint before the name of its node.
-NAMES_SECONDS = 0.5
-_UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of the middleware, in place of such a name
 
 S = TypeVar("S")  # a state, with the methods `with_remark` and `with_fault`
 
@@ -67,50 +64,6 @@ class CallbackFailures:
         return {"callback_errors": str(self.count)} if self.count else {}
 
 
-def node_of(endpoint: TopicEndpointInfo) -> str:
-    """Full name of the node of a publisher or subscription; in words while it is not known."""
-    if endpoint.node_name == _UNKNOWN_NAME:
-        return "a node whose name is not known"
-    return f"{endpoint.node_namespace.rstrip('/')}/{endpoint.node_name}"
-
-
-class NameWatch:
-    """Watches the graph for other publishers of ``~/state``: they are the fault "names"."""
-
-    def __init__(self, node: Node, faults: FaultRegister) -> None:
-        """Start without any."""
-        self._node, self._faults = node, faults
-        self._topic = node.resolve_topic_name("~/state")
-        self._count, self._looked_at = 1, 0.0
-        self._remark = ""
-
-    def update(self, now: float) -> None:
-        """Look at the graph; call it regularly. ``now``: time of the steady clock, seconds."""
-        count = self._node.count_publishers(self._topic)
-        is_due = count > 1 and now - self._looked_at >= NAMES_SECONDS
-        if count == self._count and not is_due:
-            return
-        self._count, self._looked_at = count, now
-        remark = self._found() if count > 1 else ""
-        if remark and remark != self._remark:
-            self._node.get_logger().warning(remark)
-        self._remark = remark
-        self._faults.put("names", Level.WARN, "", remark)
-
-    def _found(self) -> str:
-        full_name = self._node.get_fully_qualified_name()
-        names = [node_of(each) for each in self._node.get_publishers_info_by_topic(self._topic)]
-        if names.count(full_name) > 1:
-            return (
-                f"{names.count(full_name)} nodes are named {full_name}, and their states mix on "
-                f"{self._topic}: end one, or rename it (-r __node:=name)"
-            )
-        others = shortened(
-            sorted({name for name in names if name != full_name}) or ["another node"]
-        )
-        return f"{self._topic} is published by {others} as well: its states mix with these"
-
-
 class NodeState(ABC, Generic[S]):
     """Publishes the state of a node, with the faults of any node.
 
@@ -120,13 +73,23 @@ class NodeState(ABC, Generic[S]):
     """
 
     # Sources of faults with which a state is at least WARN.
-    remarks = ("description", "names", "planning_scene")
+    remarks = ("description", "names", "planning_scene", "unheard")
 
-    def __init__(self, node: Node, values: Mapping[str, Any], faults: FaultRegister) -> None:
-        """``values``: parameters of the node; ``faults``: its register."""
+    def __init__(
+        self,
+        node: Node,
+        values: Mapping[str, Any],
+        faults: FaultRegister,
+        obstacles: Collection[str] = (),
+    ) -> None:
+        """``values``: parameters of the node; ``faults``: its register.
+
+        ``obstacles``: topics as of `UnheardPublishers`.
+        """
         self._node, self._values, self._faults = node, values, faults
         self.failures = CallbackFailures(node.get_logger(), faults)
         self._names = NameWatch(node, faults)
+        self._unheard = UnheardPublishers(node, faults, obstacles)
         self.is_active = True
         self._published: Any = None  # key of the last state
         self._last: tuple[DiagnosticStatus, S] | None = None
@@ -230,11 +193,12 @@ class NodeState(ABC, Generic[S]):
         return min(_WATCHDOG_SECONDS, 1.0 / self._values["state_rate"])
 
     def watch(self, now: float) -> bool:
-        """Publish the state if it has changed or is to be repeated; look for its twins.
+        """Publish the state if it has changed or is to be repeated; look at the graph.
 
         ``now``: seconds of a steady clock. Returns whether it is to be repeated.
         """
         self._names.update(now)
+        self._unheard.update(now)
         state = self.current()
         period = 1.0 / self._values["state_rate"]
         if is_beat := now >= self._next_beat - 0.5 * self.watch_period:
@@ -285,7 +249,7 @@ class Report:
 class ReportState(NodeState[Report]):
     """The state of a node that reports the outcome of requests."""
 
-    remarks = ("names",)
+    remarks = ("names", "unheard")
 
     def __init__(
         self,

@@ -73,7 +73,7 @@ def read_points(message: PointCloud2) -> np.ndarray:
 
 
 # Only the newest cloud is used; sensors publish with best effort.
-CLOUD_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class _Job(NamedTuple):
@@ -113,7 +113,7 @@ class Cloud:
         if recorder is not None:
             self._keep = recorder.recorded_subscription("~/cloud", PointCloud2, are_large=True)
         self._subscription = node.create_subscription(
-            PointCloud2, "~/cloud", work(self._receive), CLOUD_QOS, raw=True
+            PointCloud2, "~/cloud", work(self._receive), _QOS, raw=True
         )
 
     def destroy(self) -> None:

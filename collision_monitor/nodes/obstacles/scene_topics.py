@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from rclpy.node import Node
-from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.common.compiled import LOG_SECONDS
@@ -22,7 +21,6 @@ from collision_monitor.model.live.live_scene import CLOUD
 from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.nodes.common.messages import seconds_of
-from collision_monitor.nodes.obstacles.cloud import CLOUD_QOS
 from collision_monitor.nodes.obstacles.message_shapes import (
     marker_name,
     marker_shape,
@@ -36,9 +34,7 @@ from collision_monitor.nodes.obstacles.planning_scene import (
     message_type,
 )
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
-from collision_monitor.nodes.obstacles.unheard_publishers import Subscribed, UnheardPublishers
 from collision_monitor.nodes.obstacles.waiting_messages import (
-    KEEP_ALL,
     WORK_SECONDS,
     ReliableSubscription,
     WaitingMessages,
@@ -114,11 +110,6 @@ class SceneTopics:
             )
             for topic, (kind, callback) in topics.items() if kind is not None
         }  # fmt: skip
-        self._unheard = UnheardPublishers(
-            node,
-            {topic: Subscribed(kind, KEEP_ALL) for topic, (kind, _) in topics.items()}
-            | {"cloud": Subscribed(PointCloud2, CLOUD_QOS)},
-        )
         if recorder is not None:
             recorder.follow(self._keeper)
         self._keeper.changed = self._raise_fault
@@ -150,7 +141,6 @@ class SceneTopics:
         self.objects.jobs.done(self._on_geometry)
         for subscription in self._subscriptions.values():
             subscription.check_publishers()
-        self._unheard.update(time.monotonic())
         self.process_waiting()
         # A lifetime ends only if no message that waits may extend it.
         if not self._late(time.monotonic())[0]:
@@ -172,7 +162,7 @@ class SceneTopics:
             silence = now - self._received
             return f"no message on ~/scene for {silence:.1f} s; {timeout:g} s are allowed"
         late = self.waiting.fault(*self._late(now))
-        return late or self._keeper.fault(self._keeper.clock.now) or self._unheard.fault
+        return late or self._keeper.fault(self._keeper.clock.now)
 
     def _late(self, now: float) -> tuple[float, str]:
         """How long the oldest message has waited, seconds, and its topic."""

@@ -24,6 +24,8 @@ from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import pairs_between
 
+from rclpy.qos import qos_profile_sensor_data  # isort: skip
+from trajectory_msgs.msg import JointTrajectory  # isort: skip
 from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
 
 
@@ -157,6 +159,18 @@ def test_the_guard_goes_on_while_ten_thousand_points_are_adjusted(robot, arms, m
 
 def way(*gaps):
     return [apart(gap) for gap in gaps]
+
+
+def test_a_planner_whose_trajectories_do_not_arrive_is_named(sliding):
+    node = sliding.graph.node
+    planner = node.create_publisher(
+        JointTrajectory, "/self_collision/desired_trajectory", qos_profile_sensor_data
+    )
+    named = "publishers are not received: /listener on /self_collision/desired_trajectory (quality"
+    sliding.until(lambda: named in sliding.message)
+    assert sliding.graph.state.level == WARN
+    node.destroy_publisher(planner)
+    sliding.until(lambda: sliding.graph.state.level == OK)
 
 
 def test_arms_that_something_else_brings_together_are_reported_and_held_when_wished(sliding):

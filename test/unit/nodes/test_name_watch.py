@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from collision_monitor.monitoring.faults import FaultRegister  # noqa: E402
-from collision_monitor.nodes.common.node_state import NameWatch, node_of  # noqa: E402
+from collision_monitor.nodes.common.graph_watch import NameWatch, node_of  # noqa: E402
 
 OWN = SimpleNamespace(node_namespace="/", node_name="monitor")
 UNKNOWN = SimpleNamespace(
