@@ -56,8 +56,9 @@ def duration_message(seconds: float) -> Duration:
 
 
 def type_name(kind: type) -> str:
-    """Name of a type of messages, such as ``sensor_msgs/msg/JointState``."""
-    return f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+    """Name of a type of messages or services, such as ``sensor_msgs/msg/JointState``."""
+    package, group = kind.__module__.split(".")[:2]
+    return f"{package}/{group}/{kind.__name__}"
 
 
 def key_values(values: Mapping[str, str]) -> list[KeyValue]:

@@ -45,6 +45,21 @@ def message_type() -> Any:
     return PlanningScene
 
 
+def service_and_request() -> tuple[Any, Any] | None:
+    """moveit_msgs/GetPlanningScene and its request; None if it is not installed."""
+    try:
+        from moveit_msgs.msg import PlanningSceneComponents as Components
+        from moveit_msgs.srv import GetPlanningScene
+    except ImportError:
+        return None
+    request = GetPlanningScene.Request()
+    request.components.components = (
+        Components.ROBOT_STATE | Components.ROBOT_STATE_ATTACHED_OBJECTS
+        | Components.WORLD_OBJECT_NAMES | Components.WORLD_OBJECT_GEOMETRY | Components.OCTOMAP
+    )  # fmt: skip
+    return GetPlanningScene, request
+
+
 def _operation(message: Any) -> int:
     value = message.operation
     return value[0] if isinstance(value, (bytes, bytearray)) else int(value)
@@ -66,13 +81,28 @@ class PlanningSceneTopic:
     Objects are named ``planning_scene/<id>``. What MoveIt logs as an error, and what would differ
     from its scene, is refused. Its allowed collision matrix, paddings and scales are not used: only
     the SRDF and touch links exclude pairs. That only changes of the scene of move_group were
-    received, which publishes it as a whole at its start, is the fault "planning_scene", a remark.
+    received, and not the whole one, is the fault "planning_scene", a remark.
     """
 
     def __init__(self, objects: SceneObjects, most: int, faults: FaultRegister) -> None:
         """``objects`` are updated; ``most``: maximum number of leaves of a shape."""
         self._objects, self._most, self._faults = objects, most, faults
         self._is_whole = False
+        self._since_request: list[Any] = []  # scenes; kept while an answer is expected
+        self._is_asked = False
+
+    def expect_answer(self) -> None:
+        """Keep what is received from now on: it may be newer than the answer to a request."""
+        self._since_request, self._is_asked = [], True
+
+    def answer_steps(self, message: Any) -> Iterator[None]:
+        """Apply the whole scene that was asked for, and again what was received since then.
+
+        Objects of messages that it includes already do not change.
+        """
+        later, self._since_request, self._is_asked = self._since_request, [], False
+        for each in (message, *later):
+            yield from self.steps(each)
 
     def steps(self, message: Any) -> Iterator[None]:
         """Apply a moveit_msgs/PlanningScene, one object in each step.
@@ -80,6 +110,8 @@ class PlanningSceneTopic:
         Attached objects come first, then those of the world. At last those go that a complete scene
         does not have: what is replaced is not missing in between.
         """
+        if self._is_asked:
+            self._since_request.append(message)
         self._is_whole |= not message.is_diff
         if self._is_whole:
             self._faults.clear("planning_scene")

@@ -32,6 +32,7 @@ from collision_monitor.nodes.obstacles.planning_scene import (
     PREFIX,
     PlanningSceneTopic,
     message_type,
+    service_and_request,
 )
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 from collision_monitor.nodes.obstacles.waiting_messages import (
@@ -39,6 +40,7 @@ from collision_monitor.nodes.obstacles.waiting_messages import (
     ReliableSubscription,
     WaitingMessages,
 )
+from collision_monitor.nodes.obstacles.whole_scene import WholeScene
 from collision_monitor.nodes.recorder import Recorder
 
 
@@ -110,6 +112,12 @@ class SceneTopics:
             )
             for topic, (kind, callback) in topics.items() if kind is not None
         }  # fmt: skip
+        self._whole: WholeScene | None = None
+        if (found := service_and_request()) is not None:
+            self._whole = WholeScene(
+                node, "~/planning_scene", *found, self._planning.expect_answer, self._on_answer,
+                self._faults,
+            )  # fmt: skip
         if recorder is not None:
             recorder.follow(self._keeper)
         self._keeper.changed = self._raise_fault
@@ -119,6 +127,8 @@ class SceneTopics:
         """Unsubscribe and stop; `SceneObjects.keeper` still holds the requested objects."""
         for subscription in self._subscriptions.values():
             subscription.destroy()
+        if self._whole is not None:
+            self._whole.close()
         self.process_pending(math.inf)
         self.waiting.close()
         self.objects.close()
@@ -141,6 +151,8 @@ class SceneTopics:
         self.objects.jobs.done(self._on_geometry)
         for subscription in self._subscriptions.values():
             subscription.check_publishers()
+        if self._whole is not None:
+            self._whole.update(time.monotonic())
         self.process_waiting()
         # A lifetime ends only if no message that waits may extend it.
         if not self._late(time.monotonic())[0]:
@@ -222,6 +234,11 @@ class SceneTopics:
     def _on_planning_scene(self, message: Any) -> Iterator[None]:
         self._received = time.monotonic()
         return self._planning.steps(message)
+
+    def _on_answer(self, response: Any) -> None:
+        """Process the whole planning scene after the messages that wait."""
+        steps = partial(self._planning.answer_steps, response.scene)
+        self._receive("planning_scene", 0, steps)
 
     # -- markers --
 

@@ -98,13 +98,18 @@ class Taken:
         self._scene.use_robot(self._monitor)
         self.faults = FaultRegister()
         most = VALUES["scene_leaves_per_object"]
-        self.steps = PlanningSceneTopic(self._scene, most, self.faults).steps
+        self.topic = PlanningSceneTopic(self._scene, most, self.faults)
         if is_heard:
             self.hear()
 
     def process(self, message):
         """Apply a scene."""
-        for _ in self.steps(message):
+        for _ in self.topic.steps(message):
+            pass
+
+    def answer(self, message):
+        """Apply a whole scene that was asked for."""
+        for _ in self.topic.answer_steps(message):
             pass
 
     def hear(self):

@@ -102,7 +102,7 @@ def test_nothing_is_missing_while_a_whole_scene_is_applied(taken):
     taken.process(scene(box("a"), box("b"), attached=[held(box("c", frame="l3", y=0.3))]))
     both = {f"planning_scene/{name}" for name in "abc"}
     whole = scene(box("a", y=3.0), box("c", y=3.0), box("d"), is_diff=False)
-    for k, _ in enumerate(taken.steps(whole)):
+    for k, _ in enumerate(taken.topic.steps(whole)):
         assert both <= set(taken.objects) or k == 3  # b goes last
     assert set(taken.objects) == {f"planning_scene/{name}" for name in "acd"}
     assert taken.keeper.carried() == [] and taken.fault == ""
@@ -112,7 +112,7 @@ def test_a_whole_scene_for_which_there_is_no_room_beside_the_other_is_one_step(t
     most = taken.keeper.live.bounds.objects
     taken.process(scene(*(box(f"a{k}", y=2.0 + k) for k in range(most))))
     other = {f"planning_scene/b{k}" for k in range(most)}
-    steps = taken.steps(scene(*(box(f"b{k}") for k in range(most)), is_diff=False))
+    steps = taken.topic.steps(scene(*(box(f"b{k}") for k in range(most)), is_diff=False))
     next(steps, None)
     assert set(taken.objects) == other and taken.fault == ""
 
