@@ -288,7 +288,11 @@ HOLD = Report(Level.ERROR, "hold", "held: so")
         (SENT, NEAR, True, True, (Level.ERROR, "forwarded", "sent; the arms are closer than ")),
         (SENT, GONE, False, False, (Level.STALE, "stale", "too old")),
         (SENT, GONE, True, True, (Level.STALE, "stale", "distances are unknown while a ")),
+        (REFUSED, FINE, False, True, (Level.ERROR, "refused", "refused: so")),
         (REFUSED, GONE, False, False, (Level.ERROR, "refused", "refused: so")),
+        (REFUSED, GONE, False, True, (
+            Level.ERROR, "refused", "refused: so; distances are unknown while a trajectory is"
+        )),
         (HOLD, NEAR, True, False, (Level.ERROR, "hold", "held: so")),
         (HOLD, FINE, False, False, (Level.OK, "ready", "ready: the arms are apart again")),
         (HOLD, GONE, True, False, (Level.STALE, "stale", "too old")),

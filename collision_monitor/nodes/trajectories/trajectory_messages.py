@@ -303,12 +303,15 @@ def overruled(report: Report, state: MonitorState, in_event: bool, running: bool
             return report
         reason = f"{report.reason}; the arms are closer than danger_distance"
         return replace(report, level=Level.ERROR, reason=reason)
+    unknown = state.reason if state.cause and state.cause not in REMARKS else ""
+    if unknown and running:
+        unknown = f"distances are unknown while a trajectory is being executed: {unknown}"
     if report.level is Level.ERROR and not of_guard:
-        return report
-    if state.cause and state.cause not in REMARKS:
-        blind = "distances are unknown while a trajectory is being executed: " if running else ""
-        reason = f"{blind}{state.reason}"
-        return replace(report, level=Level(state.level), event=state.cause, reason=reason)
+        # A refusal is the answer to its request, while an earlier trajectory may be executed.
+        is_blind = bool(unknown) and running
+        return replace(report, reason=f"{report.reason}; {unknown}") if is_blind else report
+    if unknown:
+        return replace(report, level=Level(state.level), event=state.cause, reason=unknown)
     if of_guard:
         reason = "ready: the arms are apart again"
         return replace(report, level=Level.OK, event="ready", reason=reason, values={})
