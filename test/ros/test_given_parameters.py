@@ -11,7 +11,11 @@ from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
 from collision_monitor.nodes.parameters import monitor_parameters, self_collision_parameters
 from collision_monitor.nodes.parameters.given import unused_parameters
-from collision_monitor.nodes.parameters.monitor_parameters import PARAMETERS, parameters_of
+from collision_monitor.nodes.parameters.monitor_parameters import (
+    PARAMETERS,
+    declare_robots,
+    parameters_of,
+)
 from collision_monitor.nodes.parameters.parameter import declare_parameters
 
 
@@ -28,6 +32,30 @@ def test_an_integer_counts_where_a_number_is_declared(make_node):
     assert not done.successful and "warn_distance" in done.reason
     (done,) = node.set_parameters([RosParameter("release_cycles", value=2.0)])
     assert not done.successful
+
+
+@pytest.mark.parametrize("given", ["of YAML", "of a client"])
+def test_an_empty_list_counts_as_one_of_any_type(context, make_node, given):
+    """In YAML it has none, and ROS no value for it; ``ros2 param set`` sends one of booleans."""
+    lists = ["pair_thresholds", "braking_decelerations", "package_dirs", "robots"]
+    if given == "of YAML":
+        words = [word for name in lists for word in ("-p", f"{name}:=[]")]
+        node = rclpy.create_node("monitor", context=context, cli_args=["--ros-args", *words])
+    else:
+        node = make_node(**dict.fromkeys(lists, []))
+    values = declare_parameters(node, PARAMETERS)
+    assert [list(values[name]) for name in lists] == [[""]] * 4  # the default
+    assert [port.source.name for port in declare_robots(node, values)] == [""]
+    for kind in (RosParameter.Type.BOOL_ARRAY, RosParameter.Type.BYTE_ARRAY):
+        (done,) = node.set_parameters([RosParameter("pair_thresholds", value=["a b warn=1"])])
+        assert done.successful
+        (done,) = node.set_parameters([RosParameter("pair_thresholds", kind, [])])
+        assert done.successful, done.reason
+        assert list(node.get_parameter("pair_thresholds").value) == [""]
+    (done,) = node.set_parameters([RosParameter("pair_thresholds", value=[True])])
+    assert not done.successful
+    if given == "of YAML":
+        node.destroy_node()
 
 
 @pytest.mark.parametrize(

@@ -106,16 +106,17 @@ def declare_parameters(
 ) -> dict[str, Any]:
     """Declare all parameters; returns their values by name.
 
-    An integer is taken for a number (a double), at the start and at run time.
+    An integer is taken for a number (a double), and an empty list for one of any type, at the start
+    and at run time.
 
     Raises:
         CollisionMonitorError: a value is invalid, or the values are inconsistent.
     """
     values = {p.name: _declared(node, p) for p in parameters}
-    numbers = {p.name for p in parameters if isinstance(p.default, float) and not p.read_only}
-    if numbers and hasattr(node, "add_pre_set_parameters_callback"):  # before Iron there is none
+    defaults = {p.name: p.default for p in parameters if not p.read_only}
+    if defaults and hasattr(node, "add_pre_set_parameters_callback"):  # before Iron there is none
         node.add_pre_set_parameters_callback(
-            lambda given: [_as_number(p) if p.name in numbers else p for p in given]
+            lambda given: [_as_declared(p, defaults.get(p.name)) for p in given]
         )
     _check_each(values, parameters)
     check(values)
@@ -123,27 +124,39 @@ def declare_parameters(
 
 
 def _declared(node: Node, parameter: Parameter) -> Any:
-    """Declare one parameter; the value. An integer for a number counts, as in YAML it is one."""
+    """Declare one parameter; the value."""
     name, default, descriptor = parameter.name, parameter.default, parameter.descriptor()
     try:
-        return node.declare_parameter(name, default, descriptor).value
+        value = node.declare_parameter(name, default, descriptor).value
+        return _empty(default) if value is None else value  # ROS has no empty list of YAML
     except InvalidParameterTypeException:
-        if not isinstance(default[0] if isinstance(default, list) else default, float):
-            raise
-        given = node.declare_parameter(name, default, ParameterDescriptor(dynamic_typing=True))
+        dynamic = node.declare_parameter(name, default, ParameterDescriptor(dynamic_typing=True))
         node.undeclare_parameter(name)
-        value = _as_number(given).value
-        if isinstance(value, type(default)):
-            return node.declare_parameter(name, value, descriptor, ignore_override=True).value
-        raise
+        given = _as_declared(dynamic, default)
+        if given is dynamic:
+            raise
+        return node.declare_parameter(name, given.value, descriptor, ignore_override=True).value
 
 
-def _as_number(given: RosParameter) -> RosParameter:
-    """The same with numbers instead of integers."""
-    if given.type_ is RosParameter.Type.INTEGER:
-        return RosParameter(given.name, value=float(given.value))
-    if given.type_ is RosParameter.Type.INTEGER_ARRAY:
-        return RosParameter(given.name, value=[float(value) for value in given.value])
+def _empty(default: list[Any]) -> list[Any]:
+    """An empty list for ROS, which takes the type from an entry; one that counts as none."""
+    return [type(default[0])()]
+
+
+def _as_declared(given: RosParameter, default: Any) -> RosParameter:
+    """The same as numbers instead of integers, or as an empty list of the type of the default.
+
+    In YAML an integer is a number, and an empty list has no type: clients give it any.
+    """
+    kind, types = RosParameter.Type.from_parameter_value(default), RosParameter.Type
+    value = given.value
+    if given.type_ is types.INTEGER and kind is types.DOUBLE:
+        return RosParameter(given.name, kind, float(value))
+    if given.type_ is types.INTEGER_ARRAY and kind is types.DOUBLE_ARRAY:
+        return RosParameter(given.name, kind, [float(each) for each in value])
+    is_list = given.type_.name.endswith("ARRAY") and isinstance(default, list)
+    if is_list and not len(value) and given.type_ is not kind:
+        return RosParameter(given.name, kind, _empty(default))
     return given
 
 
