@@ -5,10 +5,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
-
-import numpy as np
 
 from collision_monitor.cli.options import add_positions_argument, parse_configuration, print_json
 from collision_monitor.cli.robots import add_model_arguments, load_model
@@ -35,14 +32,6 @@ def run(options: argparse.Namespace) -> int:
     """Print the clearance."""
     model = load_model(options)
     q = parse_configuration(options.q, model)
-    lower, upper = model.position_limits
-    outside = np.flatnonzero((q < lower) | (q > upper))
-    for k in outside:
-        print(
-            f"warning: {model.joint_names[k]} = {q[k]:g} is outside its limits "
-            f"[{lower[k]:g}, {upper[k]:g}]",
-            file=sys.stderr,
-        )
     clearance = model.distance(q, exact=options.exact)
     if options.json:
         result = {

@@ -316,6 +316,10 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigurationError(
             f"--boxes {options.boxes}: a level of 0 or more is needed, and --picture"
         )
+    if options.q and not options.picture:
+        raise ConfigurationError(
+            f"--q {options.q}: these are positions of the picture; --picture is needed"
+        )
     check_outputs(options, ("output", "picture"), files_read(options, _READ))
     if options.picture:
         require_pyvista()  # before the fit

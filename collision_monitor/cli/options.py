@@ -147,10 +147,20 @@ def add_positions_argument(parser: argparse._ActionsContainer, what: str) -> Non
 
 
 def parse_configuration(text: str, model: CollisionModel) -> np.ndarray:
-    """The configuration (nq,) of ``joint=value,...``; see `parse_positions`."""
+    """The configuration (nq,) of ``joint=value,...``; see `parse_positions`.
+
+    Standard error has a warning for each joint outside its limits: a value in degrees, for example.
+    """
     q = np.clip(0.0, model.lower, model.upper)
     for name, value in parse_positions(text, model).items():
         q[model.joint_names.index(name)] = value
+    lower, upper = model.position_limits
+    for k in np.flatnonzero((q < lower) | (q > upper)):
+        print(
+            f"warning: {model.joint_names[k]} = {q[k]:g} is outside its limits "
+            f"[{lower[k]:g}, {upper[k]:g}]",
+            file=sys.stderr,
+        )
     return q
 
 

@@ -41,7 +41,7 @@ def add_parser(commands: Any) -> None:
         ),
     )
     add_model_arguments(parser)
-    add_positions_argument(parser, "initial joint positions")
+    add_positions_argument(parser, "initial joint positions, at most at a limit")
     parser.add_argument(
         "--motion", action="append", default=[], metavar="FILE",
         help="a motion (CSV, JointTrajectory in YAML, ROS 2 bag, command file) to play; may "

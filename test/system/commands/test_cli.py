@@ -75,8 +75,9 @@ def test_a_bad_configuration_is_an_error_that_names_it(urdf, run, text, says):
     assert says in run("distance", urdf, "--q", text, code=2).err
 
 
-def test_positions_outside_the_limits_are_answered_with_a_warning(urdf, run):
-    assert "j1 = 3 is outside its limits [-2, 2]" in run("distance", urdf, "--q", "j1=3").err
+@pytest.mark.parametrize("command", ["distance", "thresholds"])
+def test_positions_outside_the_limits_are_answered_with_a_warning(urdf, run, command):
+    assert "j1 = 3 is outside its limits [-2, 2]" in run(command, urdf, "--q", "j1=3").err
 
 
 def test_a_scene_is_part_of_the_answer(urdf, tmp_path, run):
@@ -209,6 +210,11 @@ def test_a_robot_of_one_link_has_nothing_to_check(tmp_path, run):
 def test_boxes_without_a_picture_or_a_level_are_refused(options, run):
     said = run("fit", "/nowhere/robot.urdf", *options, code=2).err
     assert "a level of 0 or more is needed, and --picture" in said
+
+
+def test_positions_of_a_picture_without_a_picture_are_refused(run):
+    said = run("fit", "/nowhere/robot.urdf", "--q", "j1=1", code=2).err
+    assert "--q j1=1: these are positions of the picture; --picture is needed" in said
 
 
 @pytest.mark.parametrize(
