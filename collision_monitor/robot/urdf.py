@@ -194,7 +194,7 @@ def _limits(
     if joint.type == "prismatic" and max(abs(lower), abs(upper)) > LARGEST_LIMIT:
         raise RobotDescriptionError(
             f"{where}: joint {joint.name!r}: limits {lower:g} and {upper:g} exceed the "
-            f"maximum of {LARGEST_LIMIT:g}"
+            f"maximum of {LARGEST_LIMIT:g}; write the range in which it moves, metres"
         )
     lower, upper = max(lower, -LARGEST_OF_JOINT), min(upper, LARGEST_OF_JOINT)
     if lower > upper:

@@ -43,6 +43,7 @@ _MAY_BE_INFINITE = (("limit", "effort"), ("limit", "velocity"))
 # Large limits mean none, an axis is only a direction, and meshes are checked after scaling.
 _OF_ANY_SIZE = ("limit", "safety_controller", "axis", "mesh")
 _KEPT = ("link", "joint", "collision", "geometry", *_ATTRIBUTES)
+_OF_LINKS = ("robot", "link", "joint", "inertial", "visual", "collision", "geometry")
 
 
 @dataclass
@@ -107,7 +108,20 @@ def prune(document: XmlDocument, visual_meshes: bool = False) -> Elements:
             _add_link(element, result, visual_meshes)
         elif element.tag == "joint":
             _add_joint(element, result)
+    _refuse_misplaced(document)
     return result
+
+
+def _refuse_misplaced(document: XmlDocument) -> None:
+    # In other elements, such as <gazebo>, a <collision> has another meaning.
+    for element in document.root.iter("collision"):
+        above = [ancestor.tag for ancestor in element.iterancestors()]
+        if above != ["link", "robot"] and set(above) <= set(_OF_LINKS):
+            place = " in ".join(f"<{tag}>" for tag in above)
+            raise RobotDescriptionError(
+                f"{document.where(element)}: a <collision> in {place} would not be checked; write "
+                "it in a <link> in <robot>"
+            )
 
 
 def _refuse_misspelt(
@@ -185,7 +199,9 @@ def _add_joint(element: etree._Element, result: Elements) -> None:
     joint = etree.SubElement(result.robot, "joint", name=name, type=kind)
     for child in element.iterchildren(etree.Element):
         _refuse_misspelt(child, document)
-    for tag in ("origin", "parent", "child", "axis", "limit", "safety_controller", "mimic"):
+    # Vendors leave unfinished ones on joints that do not move.
+    motion = ("axis", "limit", "safety_controller") if kind != "fixed" else ()
+    for tag in ("origin", "parent", "child", *motion, "mimic"):
         child = _only_child(element, tag, user, document)
         if child is not None:
             _copy(child, joint, user, document)

@@ -249,6 +249,22 @@ CASES = {
     ),
     "misspelt collision": (robot(link("a", "<Collision/>")), ":2: <Collision>: write <collision>"),
     "misspelt link": (robot(link("a"), "<Link name='b'/>"), ":3: <Link>: write <link>"),
+    "collision in visual": (
+        robot(link("a", f"{SPHERE}<visual>{SPHERE}</visual>")),
+        ":2: a <collision> in <visual> in <link> in <robot> would not be checked",
+    ),
+    "collision in a link in a link": (
+        robot(link("a", SPHERE + link("b"))),
+        ":2: a <collision> in <link> in <link> in <robot> would not be checked",
+    ),
+    "collision without a link": (
+        robot(link("a"), SPHERE),
+        ":3: a <collision> in <robot> would not be checked; write it in a <link> in <robot>",
+    ),
+    "slider without limits": (
+        two("<limit lower='-1.7e308' upper='1'/>", "prismatic"),
+        "exceed the maximum of 1e+06; write the range in which it moves, metres",
+    ),
     "no mesh name": (collision("<geometry><mesh/></geometry>"), "<mesh filename=...> is missing"),
     "empty mesh name": (collision("<geometry><mesh filename=''/></geometry>"), "is empty"),
     "mesh scale": (
@@ -417,6 +433,8 @@ def test_axis_of_a_joint_that_does_not_turn_about_it_does_not_matter():
     for kind in ("fixed", "floating"):
         (j,) = load_robot(two("<axis xyz='0 0 0'/>", kind)).joints
         assert not j.moves
+    unfinished = "<axis xzy='0 0 1'/><limit lower='' upper=''/>"
+    assert not load_robot(two(unfinished, "fixed")).joints[0].moves
 
 
 def test_floating_and_planar_are_held_and_what_mimics_them_too():
