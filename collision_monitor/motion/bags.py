@@ -291,8 +291,8 @@ def read_bag(
     stamps: str,
     turning: Collection[str] = (),
     unneeded: Unneeded = lambda joint: False,
-) -> tuple[Trajectory, str, list[str]]:
-    """Return a motion from 0 s, its source, and warnings.
+) -> tuple[Trajectory, str, list[str], float]:
+    """Return a motion from 0 s, its source, warnings, and its begin on the bag's clock, seconds.
 
     Args:
         path: a folder or a file.
@@ -338,7 +338,7 @@ def read_bag(
     if not np.isfinite(whole.c).all():
         raise MotionError(f"{path}: positions too large, or too close in time")
     summary = "; ".join(f"{topic.name}, {len(topic.messages)} messages" for topic in topics)
-    return trajectory, f"{path.name} (bag: {summary})", warnings
+    return trajectory, f"{path.name} (bag: {summary})", warnings, min(zeros) / NANO + whole.x[0]
 
 
 def recorded(

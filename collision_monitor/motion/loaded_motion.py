@@ -25,6 +25,7 @@ class LoadedMotion:
         along_line: whether the command moves a link along a line.
         named: joints of the trajectory that the file names; the others are held.
         known: held joints whose positions are given, by the caller or the start state of a plan.
+        begin: the time of its first point in the file, seconds.
     """
 
     trajectory: Trajectory
@@ -34,6 +35,7 @@ class LoadedMotion:
     along_line: bool = False
     named: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
+    begin: float = 0.0
 
     def only(self, joint_names: Collection[str]) -> LoadedMotion:
         """Return the same motion with only the given joints."""

@@ -248,7 +248,7 @@ def load_trajectory(
     with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
         if file.kind is Kind.BAG:
             turning = [joint.name for joint in robot.joints if joint.kind == "continuous"]
-            motion, source, warnings = read_bag(
+            motion, source, warnings, begin = read_bag(
                 path, topic_names(topic), stamps, turning, partial(is_unneeded, robot, ignored)
             )
         else:
@@ -256,6 +256,7 @@ def load_trajectory(
             if file.kind is Kind.COMMAND:
                 return command_motion(file.command, path, robot, held, ignored, elsewhere)
             motion, source, warnings = _load_points(file)
+            begin = float(file.points.times[0])
         start: dict[str, float] = {}
         if file.points is not None:
             start, more = start_positions(file.points, robot, scene, str(path), ignored)
@@ -263,7 +264,9 @@ def load_trajectory(
         trajectory, more = on_robot(motion, robot, str(path), held, ignored, elsewhere, start)
     named = led_by(motion.joint_names, robot)
     known = frozenset({*(held or {}), *start}) - named
-    return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named, known=known)
+    return LoadedMotion(
+        trajectory, (), (*warnings, *more), source, named=named, known=known, begin=begin
+    )
 
 
 def _reject_topic(file: MotionFile, topic: str | Sequence[str] | None) -> None:

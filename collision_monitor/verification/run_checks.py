@@ -24,8 +24,10 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.text import time_text
 from collision_monitor.errors import CollisionMonitorError, ExecutorError, TrajectoryError
 from collision_monitor.motion.motion_files import LoadedMotion
+from collision_monitor.motion.trajectory import OTHER_CLOCK
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.limits import urdf_limits
 from collision_monitor.verification.check import (
@@ -110,6 +112,7 @@ def _verified(
     task = Task(model, motion, settings, limits, parts, schedule, progress)
     violations, results = [], {}
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
+    notes += filter(None, (_other_start(motion, b) for b in settings.beside))
     for check in sorted(CHECKS, key=lambda check: not check.is_first):
         if not check.skipped(task):
             outcome = check.run(task)
@@ -128,6 +131,19 @@ def _verified(
         notes=tuple(dict.fromkeys(notes)),
         checks=tuple(Check(check.name, check.codes, check.skipped(task)) for check in CHECKS),
         **results,
+    )
+
+
+def _other_start(motion: LoadedMotion, beside: SimultaneousMotion) -> str:
+    """What to say of a motion that begins at 0 s, but at another time by the clock of the files."""
+    offset = beside.motion.begin - motion.begin
+    if beside.start != 0.0 or not 1e-3 <= abs(offset) <= OTHER_CLOCK:
+        return ""
+    order = "after" if offset > 0.0 else "before"
+    return (
+        f"{beside.motion.source}: begins at 0 s, as {motion.source} does; by the times in the "
+        f"files it begins {time_text(abs(offset))} {order} it: give {offset:.6g} as its start, if "
+        "both have one clock"
     )
 
 

@@ -66,7 +66,7 @@ def test_yaml_goes_by_its_velocities(tmp_path):
 
 def test_a_first_point_that_is_not_at_zero_is_told(tmp_path):
     loaded = load(tmp_path, "move.csv", CSV.replace("\n0,", "\n0.5,"))
-    assert loaded.trajectory.duration == 2.5
+    assert (loaded.trajectory.duration, loaded.begin) == (2.5, 0.5)
     assert "first point is at 0.5 s" in loaded.warnings[0]
 
 

@@ -106,6 +106,29 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
     assert result.reason.startswith("j2: a trajectory cannot start at 200000000.0 s: starts are")
 
 
+@pytest.mark.parametrize(
+    ("begin", "start", "noted"),
+    [
+        (1_700_000_003.5, 0.0, "it begins 3.5 s after it: give 3.5 as its start"),
+        (1_699_999_999.0, 0.0, "it begins 1 s before it: give -1 as its start"),
+        (1_700_000_003.5, 2.0, ""),
+        (1_700_000_000.0, 0.0, ""),
+        (0.0, 0.0, ""),
+    ],
+    ids=["later", "earlier", "start given", "at once", "another clock"],
+)
+def test_another_time_in_the_file_of_a_motion_beside_is_noted(begin, start, noted):
+    def one(name, begin):
+        trajectory = Trajectory.through((name,), [0.0, 2.0], [[0.0], [0.1]])
+        named = frozenset([name])
+        return LoadedMotion(trajectory, (), (), f"{name}.csv", named=named, begin=begin)
+
+    settings = Settings(exact=False, beside=[SimultaneousMotion(one("j2", begin), start)])
+    result = verify(model(), one("j1", 1_700_000_000.0), settings)
+    told = [note for note in result.notes if note.startswith("j2.csv: begins at 0 s")]
+    assert len(told) == bool(noted) and all(noted in note for note in told)
+
+
 def test_joints_known_to_the_motion_beside_stand_there_unless_the_motion_knows_better():
     def one(moved, **held):
         names = (moved, *held)

@@ -30,6 +30,7 @@ def test_two_controllers_topics_are_one_motion(tmp_path):
     assert loaded.trajectory.positions([0, 1, 2, 3]) == pytest.approx(
         np.array([[0, 0, 0], [0.5, 0, 0], [1, 0, 0.5], [1, 0, 1]])
     )
+    assert loaded.begin == 100.0
     texts = " ".join(loaded.warnings)
     assert "no positions of j3 in the first 1 s: held" in texts
     assert "no positions of j1 in the last 1 s: held" in texts
