@@ -71,7 +71,9 @@ def read_csv(path: Path) -> Points:
     try:
         file = io.StringIO(data.decode("utf-8-sig"), newline="")
         lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
-    except (ValueError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise MotionError(f"{path}: cannot be read as CSV in UTF-8: {error}") from None
+    except csv.Error as error:
         raise MotionError(f"{path}: cannot be read as CSV: {error}") from None
     if not lines:
         raise MotionError(f"{path}: is empty; a header 'time,<joint>,...' and rows are needed")
@@ -100,8 +102,10 @@ def read_csv(path: Path) -> Points:
 
 def _header_hint(header: list[str]) -> str:
     """How to convert a table of another program."""
-    if len(header) == 1 and ";" in header[0]:
+    if len(header) == 1 and any(separator in header[0] for separator in "; \t"):
         return ": write commas between the columns, and points in numbers"
+    if header[0] == "time":
+        return f": column {header.index('') + 1} has no name" if "" in header else ": no joint"
     if header[0] == "__time":
         return (
             ": this is a table of PlotJuggler; name the first column 'time' and each column of "
@@ -118,7 +122,7 @@ def _row(cells: list[str], header: list[str], where: str) -> list[float]:
     values = []
     for name, cell in zip(header, cells, strict=True):
         try:
-            value = float(cell)
+            value = float(cell) if "_" not in cell else np.nan  # Python takes 1_0 for 10
         except ValueError:
             value = np.nan
         if not np.isfinite(value):

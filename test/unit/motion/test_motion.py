@@ -35,11 +35,14 @@ def test_a_motion_is_linear_between_its_rows_and_held_at_its_ends(tmp_path):
     [
         ("", "is empty"),
         ("a,b\n1,2\n", ":1: header 'a,b'"),
-        ("time\n1\n", ":1: header 'time'"),
+        ("time\n1\n", ":1: header 'time', not 'time,<joint>,...': no joint"),
         ("time;a\n0;1,5\n", "header 'time;a', not 'time,<joint>,...': write commas between"),
         ("__time,/js/a/position\n0,1\n", "a table of PlotJuggler; name the first column 'time'"),
         ("Time,a\n0,1\n", ": name the first column 'time', in seconds"),
-        ("time,a,\n1,2,3\n", ":1: header"),
+        ("time,a,\n1,2,3\n", ":1: header 'time,a,', not 'time,<joint>,...': column 3 has no name"),
+        ("time\ta\n0\t1\n", ": write commas between the columns"),
+        ("time a\n0 1\n", ": write commas between the columns"),
+        ("time,a\n1,1_0\n", ":2: '1_0' in column 'a' is not a finite number"),
         ("time,a,a\n1,2,3\n", "twice"),
         ("time,a\n", "no rows"),
         ("time,a\n1,2\n2,3,4\n", ":3: 3 values for 2 columns"),
@@ -58,7 +61,7 @@ def test_bad_files_are_refused_by_line(tmp_path, text, says):
 def test_bytes_that_are_not_text_are_refused(tmp_path):
     path = tmp_path / "motion.csv"
     path.write_bytes(b"time,a\n\xff\xfe,1\n")
-    with pytest.raises(MotionError, match="cannot be read"):
+    with pytest.raises(MotionError, match="cannot be read as CSV in UTF-8"):
         read_motion(path)
 
 
