@@ -21,9 +21,12 @@ from lxml import etree
 
 from collision_monitor.common.limits import LARGEST_OF_JOINT
 from collision_monitor.common.safe_files import DEEPEST, XmlDocument, parse_xml
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.urdf_elements import check_root
+
+_OF_PAIRS = ("disable_collisions", "enable_collisions", "disable_default_collisions")
 
 
 class Groups:
@@ -146,7 +149,11 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
     """
     document = parse_xml(source, SemanticDescriptionError, "semantic robot description")
     check_root(document, SemanticDescriptionError)
-    warnings = []
+    if (link := document.root.find("link")) is not None:
+        raise SemanticDescriptionError(
+            f"{document.where(link)}: <link> in <robot>: this is a URDF, an SRDF is expected"
+        )
+    warnings = _unread_pairs(document)
     name = (document.root.get("name") or "").strip()
     other_robot = ""
     if name != robot.name:
@@ -169,6 +176,19 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
     if problems:
         warnings.append(f"{document.name}: ignored in group states: {', '.join(problems)}")
     return Semantics(disabled, links, joints, tuple(warnings), enabled, other_robot, states)
+
+
+def _unread_pairs(document: XmlDocument) -> list[str]:
+    """A warning of elements that look as if they decide on pairs, and are not read."""
+    places = [
+        f"<{element.tag}> ({document.where(element)})"
+        for element in document.root.iter(etree.Element)
+        if "collision" in element.tag.lower()
+        and (element.tag not in _OF_PAIRS or element.getparent() is not document.root)
+    ]
+    if not places:
+        return []
+    return [f"ignored: {shortened(places)}; directly in <robot>, {', '.join(_OF_PAIRS)} are read"]
 
 
 def _states(

@@ -100,6 +100,20 @@ def test_unknown_links_are_named_in_one_warning(robot):
     assert all(warning.count(f"'{name}'") == 1 for name in ("gone", "ghost", "phantom"))
 
 
+def test_elements_that_do_not_decide_on_pairs_though_they_look_so_are_named(robot):
+    semantics = load_srdf(
+        srdf(
+            "<disable_collision link1='a' link2='b'/>",
+            "<group name='g'><disable_collisions link1='a' link2='d'/></group>",
+        ),
+        robot,
+    )
+    assert not semantics.disabled
+    (warning,) = semantics.warnings
+    for element in ("<disable_collision> (", ":2), ", "<disable_collisions> (", ":3); directly in"):
+        assert element in warning
+
+
 def test_disabled_by_default(robot):
     semantics = load_srdf(
         srdf(
@@ -133,6 +147,7 @@ def test_another_robots_name_is_a_warning(robot):
         ("<disable_collisions link1='a' link2='a'/>", "link1 and link2 are both 'a'"),
         ("<enable_collisions link1='a'/>", ":2: <enable_collisions> without link2="),
         ("<disable_default_collisions/>", ":2: <disable_default_collisions> without link="),
+        ("<link name='a'/>", ":2: <link> in <robot>: this is a URDF, an SRDF is expected"),
         ("<group/>", ":2: <group> without name="),
         ("<group name='g'/>\n<group name='g'/>", ":3: a second group is named 'g'"),
         ("<group name='g'><joint/></group>", ":2: <joint> without name="),
