@@ -29,14 +29,19 @@ from typing import NamedTuple
 from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.settings import setting
-from collision_monitor.errors import CollisionMonitorError, NothingToCheckError, reason_of
+from collision_monitor.errors import (
+    CollisionMonitorError,
+    ConfigurationError,
+    NothingToCheckError,
+    reason_of,
+)
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.mesh_distance.mesh_tree import Hierarchy
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.poses import pose_from_xyz_rpy
+from collision_monitor.robot.poses import pose_from_xyz_rpy, rpy_problem
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
@@ -190,6 +195,8 @@ class Recipe:
             if not source.name:
                 raise
             raise type(error)(f"robot {source.name!r}: {error}") from None
+        if problem := rpy_problem(source.mount[3:]):
+            raise ConfigurationError(f"mount of {source.name or robot.name!r}: {problem}")
         pose = pose_from_xyz_rpy(source.mount[:3], source.mount[3:])
         return Mounted(robot, source.prefix, pose, source.parent or None, semantics)
 

@@ -12,6 +12,15 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor.common.limits import SIX_DIGITS, range_problem
 
+_TURN = 6.2832  # radians, with the last digit rounded up as people do
+
+
+def rpy_problem(rpy: Sequence[float], radians: float = 1.0) -> str:
+    """What is wrong with roll, pitch and yaw; empty if nothing. ``radians`` in their unit."""
+    unit = "radians" if radians == 1.0 else "degrees"
+    beyond = (a for a in rpy if abs(radians * a) > _TURN)
+    return next((f"{angle:g} is more than a turn; angles are in {unit}" for angle in beyond), "")
+
 
 def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
     """Return the rotation (3, 3) by roll, pitch, yaw about fixed x, y, z: Rz(y) Ry(p) Rx(r)."""

@@ -23,7 +23,7 @@ from collision_monitor.common.limits import range_problem
 from collision_monitor.common.safe_files import read_document
 from collision_monitor.common.text import did_you_mean, shortened, six_digits
 from collision_monitor.errors import SceneError
-from collision_monitor.robot.poses import pose, rotation_from_rpy
+from collision_monitor.robot.poses import pose, rotation_from_rpy, rpy_problem
 
 # A quaternion typed with three digits is off by about this much and still meant.
 QUATERNION_TOLERANCE = 1e-2
@@ -169,7 +169,10 @@ def rotation_of(
     if "rpy" in entry and key in entry:
         entry.fail("rpy", f"give {key} or rpy, not both")
     if "rpy" in entry:
-        return rotation_from_rpy([radians * angle for angle in entry.numbers("rpy", 3)])
+        angles = entry.numbers("rpy", 3)
+        if problem := rpy_problem(angles, radians):
+            entry.fail("rpy", problem)
+        return rotation_from_rpy([radians * angle for angle in angles])
     if key not in entry:
         return None
     quaternion = entry.numbers(key, 4)

@@ -179,6 +179,13 @@ def test_numbers_with_exponents_are_numbers(tmp_path):
     assert read_document(file(tmp_path, text), SceneError, "scene") == expected
 
 
+def test_numbers_of_old_yaml_are_read_as_in_new(tmp_path):
+    """In YAML 1.1 the first four are 8, -10, 90 and 90.5."""
+    text = "[010, -012, 1:30, 1:30.5, 0x10, 0]"
+    expected = [10, -12, "1:30", "1:30.5", 16, 0]
+    assert read_document(file(tmp_path, text), SceneError, "scene") == expected
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -161,6 +161,9 @@ BAD = {
         box(rpy=[0, 0, 0], orientation=[0, 0, 0, 1]),
         "obstacles[0].rpy: give orientation or rpy, not both",
     ),
+    "degrees": (
+        box(rpy=[0, 0, -90]), "obstacles[0].rpy: -90 is more than a turn; angles are in radians",
+    ),
     "zero norm": (box(orientation=[0, 0, 0, 0]), "obstacles[0].orientation: a quaternion x y z w"),
     "far norm": (box(orientation=[0, 0, 1, 1]), "has 1.414"),
     "no file": ({"name": "a", "type": "mesh"}, "obstacles[0].file: is missing"),

@@ -10,6 +10,7 @@ from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import (
+    ConfigurationError,
     LeavesError,
     NothingToCheckError,
     RobotDescriptionError,
@@ -42,6 +43,12 @@ def scene(tmp_path):
     }  # fmt: skip
     path.write_text(yaml.safe_dump(content))
     return str(path)
+
+
+def test_a_mount_in_degrees_is_refused():
+    turned = RobotSource(chain(3), "", "right", "right/", (0.0, 1.0, 0.0, 0.0, 0.0, 180.0))
+    with pytest.raises(ConfigurationError, match="mount of 'right': 180 is more than a turn"):
+        Recipe((LEFT, turned)).load()
 
 
 def test_several_robots_are_those_composed_by_hand(scene):

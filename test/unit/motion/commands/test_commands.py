@@ -287,6 +287,7 @@ def test_a_turn_in_other_words():
         (GO, "pose:", "target: {turn: 1}\npose:", "file: target: give either a target"),
         (GO, "position: [1, 2, 3], rpy: [0, 0, 1.5]", "", "file: pose: position: give a position"),
         (GO, "[1, 2, 3]", "[1, 2, 1.0e+9]", "file: pose: position: .* exceeds the maximum"),
+        (GO, "1.5]", "15]", "file: pose: rpy: 15 is more than a turn; angles are in radians"),
         (GO, "rpy:", "frame: x, rpy:", "file: pose: frame: robot 'toy' has no link 'x'"),
         (GO, "speed: 0.1", "tf: 9", "file: tf: give either tf or speed and turning"),
         (GO, "link: d", "link: d\nmoving: [1]", "file: moving: expected a list of names"),
