@@ -18,6 +18,7 @@ from lxml import etree
 from collision_monitor.common.limits import range_problem
 from collision_monitor.common.safe_files import XmlDocument
 from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError
+from collision_monitor.robot.poses import rpy_problem
 
 JOINT_KINDS = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
@@ -289,4 +290,6 @@ def _checked_numbers(text: str, count: int, label: str, what: tuple[str, str]) -
         for value in values:
             if problem := range_problem(value, what[1] in ("size", "radius", "length")):
                 raise RobotDescriptionError(f"{label}: {problem}")
+    if what[1] == "rpy" and (problem := rpy_problem(values)):
+        raise RobotDescriptionError(f"{label}: {problem}")
     return " ".join(repr(value) for value in values)

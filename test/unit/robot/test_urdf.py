@@ -224,6 +224,10 @@ CASES = {
     ),
     "limits infinite": (two("<limit lower='-inf' upper='1'/>"), "<limit lower=...>: expected f"),
     "joint origin": (two("<origin xyz='1 2'/>"), ":4: joint 'j': <origin xyz=...>: expected 3"),
+    "joint origin in degrees": (
+        two("<origin rpy='0 0 -90'/>"),
+        ":4: joint 'j': <origin rpy=...>: -90 is more than a turn; angles are in radians",
+    ),
     "mimic unknown": (two("<mimic joint='x'/>"), ":4: joint 'j' mimics 'x', which does not exist"),
     "mimic itself": (two("<mimic joint='j'/>"), ":4: joint 'j' mimics itself"),
     "mimic of fixed": (
