@@ -3,7 +3,8 @@
 """The distance of two meshes, with hierarchies over their triangles.
 
 A guess, such as the nearest triangles of the last query, is measured first: the distance of any two
-triangles is an upper bound of the distance of their meshes.
+triangles is an upper bound of the distance of their meshes. It is improved to a local minimum
+before the search, which then mostly proves that nothing is nearer.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from collision_monitor.geometry.bounding_volumes import OBB, RSS
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.geometry.triangles import squared_distance_below
 from collision_monitor.hierarchy.aabb_tree import STACK
+from collision_monitor.mesh_distance.mesh_tree import MeshTree
+from collision_monitor.mesh_distance.poses import to_inner
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # -- exact extents along one direction of the triangles below the nodes of a tree --
@@ -229,6 +232,57 @@ def _reduced_square(square, enough):
 
 
 @kernel
+def _descend(a, b, pose, best, row_a, row_b, search, pair, points):
+    """Return (squared distance, row, row) of a local minimum, from two triangles that are apart.
+
+    In turns, one of the two is replaced by one nearer to the other's nearest point, which is
+    searched for as if it were a tree of one leaf. ``points`` are those of the given triangles.
+    """
+    nodes, volumes, reaches = (
+        work_space(row_a, 1, 2), work_space(best, 1, 16), work_space(best, 1, 2)
+    )  # fmt: skip
+    nodes[0, 0], nodes[0, 1] = 0, -1
+    reaches[0, 0] = reaches[0, 1] = 0.0
+    for k in range(16):
+        volumes[0, k] = 0.0
+    if a.kind == OBB or a.kind == RSS:  # their axes
+        volumes[0, 3] = volumes[0, 7] = volumes[0, 11] = 1.0
+    point = MeshTree(nodes, a.slots, a.names, volumes, a.corners, reaches, a.kind)
+    is_turn_of_a, failed = True, 0
+    while failed < 2 and best > 0.0:
+        failed += 1
+        x, y, z = points[0, 0], points[0, 1], points[0, 2]
+        if is_turn_of_a:
+            x, y, z = to_inner(pose, points[1, 0], points[1, 1], points[1, 2])
+            place_corners(b.corners, row_b, pose, pair)
+            one, other, tree = a, point, a
+        else:
+            take_corners(a.corners, row_a, pair)
+            one, other, tree = point, b, b
+        volumes[0, 0], volumes[0, 1], volumes[0, 2] = x, y, z
+        size = start(one, other, pose, best, search)
+        while best > 0.0:
+            size, i, j = next_leaves(one, other, pose, best, -np.inf, search, size)
+            if i < 0:
+                break
+            node = i if is_turn_of_a else j
+            first = tree.nodes[node, 0]
+            for slot in range(first, first - tree.nodes[node, 1]):
+                row = tree.slots[slot, 0]
+                if is_turn_of_a:
+                    take_corners(a.corners, row, pair)
+                else:
+                    place_corners(b.corners, row, pose, pair)
+                measured = squared_distance_below(pair, ZERO, THREE, best)
+                if measured[0] < best:
+                    best, failed = measured[0], 0
+                    row_a, row_b = (row, row_b) if is_turn_of_a else (row_a, row)
+                    _copy_points(measured, points)
+        is_turn_of_a = not is_turn_of_a
+    return best, row_a, row_b
+
+
+@kernel
 def nearest_triangles(a, b, pose, guess_a, guess_b, limit, enough, search, points):
     """Return (squared distance, row, row) of the nearest triangles of trees a and b, of one kind.
 
@@ -241,7 +295,10 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, enough, search, point
     """
     pair = work_space(limit, 6, 3)
     best, best_a, best_b = limit * limit, np.int64(-1), np.int64(-1)
-    if 0 <= guess_a < len(a.corners) and 0 <= guess_b < len(b.corners):
+    has_guess = 0 <= guess_a < len(a.corners) and 0 <= guess_b < len(b.corners)
+    if search and not has_guess:
+        guess_a, guess_b, has_guess = np.int64(0), np.int64(0), True
+    if has_guess:
         take_corners(a.corners, guess_a, pair)
         place_corners(b.corners, guess_b, pose, pair)
         measured = squared_distance_below(pair, ZERO, THREE, best)
@@ -250,9 +307,14 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, enough, search, point
             _copy_points(measured, points)
     if not search or best == 0.0:
         return best, best_a, best_b
-    if best_a >= 0:
-        best = _reduced_square(best, enough)
     search_space = Search(work_space(best_a, STACK, 2), work_space(limit, STACK, 2))
+    if best_a >= 0:
+        best, best_a, best_b = _descend(
+            a, b, pose, best, best_a, best_b, search_space, pair, points
+        )
+        if best == 0.0:
+            return best, best_a, best_b
+        best = _reduced_square(best, enough)
     size = start(a, b, pose, best, search_space)
     fills = _MAX_FILLS if len(a.nodes) + len(b.nodes) <= _MAX_NODES else 0
     begin, filled = -np.inf, np.inf
