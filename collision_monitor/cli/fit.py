@@ -25,7 +25,7 @@ from collision_monitor.cli.options import (
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.settings import settings_of
-from collision_monitor.common.text import MOST_NAMED, counted, json_number, shortened
+from collision_monitor.common.text import MOST_NAMED, counted, shortened
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.enclosure import stand_off
 from collision_monitor.fitting.fitter import FITS
@@ -190,8 +190,7 @@ def _advice(model: CollisionModel, link: str) -> str:
 def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
     """Unchecked neighbours over one joint that meet in a part of its range, deepest first.
 
-    ``depth`` in metres; None beyond the largest that is measured. Cached on disk, since measuring
-    takes minutes for hands of many triangles.
+    ``depth`` in metres. Cached on disk, since measuring takes minutes for hands of many triangles.
     """
     pairs = [(a, b) for a, b, reason in model.unmonitored_pairs if reason == NEIGHBOURS]
     names = [joint.name for joint in model.robot.joints]
@@ -206,7 +205,7 @@ def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
                 if 0.0 < contacts.share < 1.0:
                     meeting.append({"links": list(pair), **contacts._asdict()})
         meeting.sort(key=lambda row: (-row["depth"], -row["share"]))
-        return [{**row, "depth": json_number(row["depth"])} for row in meeting]
+        return meeting
 
     return Store("contacts").kept(key, measured)
 
@@ -280,7 +279,7 @@ def _sections(result: dict[str, Any]) -> Iterator[str]:
             "Neighbours over one joint that meet in a part of its range",
             _MEETING,
             [(" - ".join(pair["links"]), pair["joint"], f"{100.0 * pair['share']:.0f}",
-              "more" if pair["depth"] is None else f"{1e3 * pair['depth']:.0f}")
+              f"{1e3 * pair['depth']:.0f}")
              for pair in meeting],
             "The monitor does not check these pairs: the limits of the joint have to keep them "
             "apart. A rule in\nthe thresholds file that names a pair has it checked.\n\n",

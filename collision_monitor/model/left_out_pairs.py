@@ -131,8 +131,8 @@ class _Search:
         """How deep and where shapes meet, and whether they may also collide, in words."""
         around = self._contacts(links, self._around_zero).some(slice(_MEASURED))
         contacts = contacts.some(slice(None, None, len(contacts) // _MEASURED))  # a grid is ordered
-        most, near = (each.largest_depth(np.inf) for each in (contacts, around))
-        text = f"up to {1e3 * most:.0f} mm deep" if most < np.inf else "more than 80 mm deep"
+        most, near = (each.largest_depth() for each in (contacts, around))
+        text = f"up to {1e3 * most:.0f} mm deep"
         if most > DEEPER * near + GRAZE:
             text += f", around zero {f'{1e3 * near:.0f} mm' if near > 0.0 else 'apart'}"
         else:
@@ -179,11 +179,10 @@ class _Search:
         names = " and ".join(f"'{self._model.joint_names[k]}'" for k in columns)
         samples = range(2 ** len(few) if few else 0, len(contacts))  # without corners
         share = np.mean([contacts.meet(index) for index in samples])
-        most_text = "around zero (over 80 mm)" if depth == np.inf else f"{1e3 * depth:.0f} mm"
         return (
             f"overlap at home: shapes meet in {share:.1%} of {len(samples)} sampled "
-            f"configurations, or nearly meet, but nowhere deeper than {most_text} over the range "
-            f"of {names}, in {counted(count, 'part')} of it"
+            f"configurations, or nearly meet, but nowhere deeper than {1e3 * depth:.0f} mm over "
+            f"the range of {names}, in {counted(count, 'part')} of it"
         )
 
     def _samples(self, links: tuple[str, str]) -> np.ndarray:

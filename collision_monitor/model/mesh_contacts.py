@@ -35,8 +35,6 @@ def contacts_at(model: Any, links: tuple[str, str], configurations: np.ndarray) 
     return LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in links))
 
 
-_DEPTHS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08)  # metres, tried one after the other
-_DEPTH_ERROR = GRAZE
 _MOST_CROSSINGS, _SOME_CROSSINGS = 2000, 50  # of two meshes that are found, and used
 
 
@@ -101,28 +99,27 @@ class LinkContacts:
                 return True
         return False
 
-    def largest_depth(self, error: float = _DEPTH_ERROR, most: float = np.inf) -> float:
-        """Metres that the shapes overlap at most; 0 without contact, inf beyond ``most`` or 80 mm.
+    def largest_depth(self, most: float = np.inf) -> float:
+        """Metres that the shapes overlap at most; 0 without contact, inf beyond ``most``.
 
-        At most ``error`` metres too large, but at least 2, 5, 10, 20, 40 or 80 mm are tried. Depths
-        are those of `is_shallow`.
+        At most `GRAZE` too large, and at least `GRAZE`. Depths are those of `is_shallow`.
         """
-        def is_enough(depth: float) -> bool:
-            return all(
-                self.is_shallow(index, depth) for index in range(len(self)) if self.meet(index)
-            )
-
-        if not any(self.meet(index) for index in range(len(self))):
-            return 0.0
-        depths = [depth for depth in _DEPTHS if depth < most] + [most] * (most < np.inf)
-        if not is_enough(depths[-1]):
-            return np.inf
-        high = next(depth for depth in depths if is_enough(depth))
-        low = max((depth for depth in depths if depth < high), default=0.0)
-        while high - low > error:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if is_enough(middle) else (middle, high)
-        return high
+        depth = 0.0
+        for index in range(len(self)):
+            if not self.meet(index):
+                continue
+            low = high = max(depth, min(GRAZE, most))
+            while not self.is_shallow(index, high):
+                if high == most:
+                    return np.inf
+                low, high = high, min(2.0 * high, most)
+            while high - low > GRAZE:
+                middle = 0.5 * (low + high)
+                low, high = (
+                    (low, middle) if self.is_shallow(index, middle) else (middle, high)
+                )
+            depth = high
+        return depth
 
     def place_part(self) -> float:
         """How far contacts are apart, as a part of the size of the link for which that is less.

@@ -10,7 +10,7 @@ are sampled. The numbers were tuned on 41 vendor robots
 from __future__ import annotations
 
 # Of all results that are cached: increase it when the same input gives another one.
-VERSION = 51
+VERSION = 52
 
 # -- the rules --
 
@@ -36,8 +36,7 @@ TOUCH = 0.001
 GRAZE = 0.002
 # Metres that shapes may overlap around one joint: limits keep its two sides apart.
 COVER = 0.02
-# Times as deep as around zero, and a graze more: the links may also collide elsewhere. Depths are
-# the next of 2, 5, 10, 20, 40 and 80 mm, and one step may be an error.
+# Times as deep as around zero, and a graze more: the links may also collide elsewhere.
 DEEPER = 2.0
 # Part of the size of a link (radius of a ball around it): contacts that are farther apart on both
 # links are at several places. A joint's housing turns within 0.46; the flange of an LR Mate that

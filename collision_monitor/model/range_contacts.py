@@ -173,7 +173,7 @@ class RangeContacts:
             margin = travel + self._touch
             # Most of the first cells are far apart.
             meet = [checked > 0 and contacts.meet(index) for index in range(len(centers))]
-            if depth < np.inf and not all(
+            if not all(
                 contacts.is_shallow(index, depth) for index in np.flatnonzero(meet).tolist()
             ):
                 return None

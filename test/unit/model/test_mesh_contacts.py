@@ -269,7 +269,7 @@ def test_continuous_joints_are_measured_over_one_turn():
     found = contacts_of_joint(CollisionModel.from_urdf(urdf), ("post", "bar"))
     half = np.arcsin(0.1 / 0.5)  # the post is half a width off the axis of the bar
     assert found.joint == "turn" and found.share == pytest.approx(half / np.pi, abs=2.0 / 64)
-    assert found.depth == np.inf
+    assert found.depth == pytest.approx(0.1 + 0.01, abs=0.01)  # half of both widths
 
 
 def test_neighbours_that_no_limit_keeps_apart_are_a_warning(caplog):
