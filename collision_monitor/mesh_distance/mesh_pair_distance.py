@@ -90,35 +90,10 @@ def mesh_reach(tree, x, y, z, least):
 
 
 @kernel
-def fill_reaches(tree, column, x, y, z):
+def fill_reaches(tree, column, x, y, z, least):
     """``tree.reaches[node, column]`` = largest (x, y, z) . p over the triangles below each node.
 
-    From the leaves to the root: a child's index is above its parent's.
-    """
-    for node in range(len(tree.nodes) - 1, -1, -1):
-        first, count = tree.nodes[node, 0], tree.nodes[node, 1]
-        largest = -1e300
-        if count > 0:
-            for child in range(first, first + count):
-                largest = max(largest, tree.reaches[child, column])
-        else:
-            for slot in range(first, first - count):
-                row = tree.slots[slot, 0]
-                for k in range(0, 9, 3):
-                    reach = (
-                        x * tree.corners[row, k]
-                        + y * tree.corners[row, k + 1]
-                        + z * tree.corners[row, k + 2]
-                    )
-                    largest = max(largest, reach)
-        tree.reaches[node, column] = largest
-
-
-@kernel
-def fill_reaches_above(tree, column, x, y, z, least):
-    """As `fill_reaches`, from the root downwards, but not below nodes that reach at most ``least``.
-
-    These get an upper bound.
+    Nodes that reach at most ``least`` get an upper bound, and those below them nothing.
     """
     reaches, corners = tree.reaches, tree.corners
     waiting = work_space(np.int64(0), STACK, 1)  # -1 - node: its children are done
@@ -160,8 +135,8 @@ def fill_both_reaches(a, b, pose, points, apart):
 
     Returns the offset of B along that direction. The offset, less the reach of a node of A (column
     0), less the reach of a node of B (column 1), is a lower bound of the distance of the triangles
-    below the nodes. Nodes below one that is farther than ``apart`` metres from the other tree have
-    no reaches; inf for all nodes. If the points coincide, everything is 0.
+    below the nodes. Nodes below one that is at least ``apart`` metres from the other tree have no
+    reaches. If the points coincide, everything is 0.
     """
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
     length = math.sqrt(x * x + y * y + z * z)
@@ -171,20 +146,15 @@ def fill_both_reaches(a, b, pose, points, apart):
     by = -pose[0, 1] * x - pose[1, 1] * y - pose[2, 1] * z
     bz = -pose[0, 2] * x - pose[1, 2] * y - pose[2, 2] * z
     offset = x * pose[3, 0] + y * pose[3, 1] + z * pose[3, 2]
-    if apart < math.inf:
-        enough = offset - apart - ROUNDING
-        fill_reaches_above(a, ZERO, x, y, z, enough - mesh_reach(b, bx, by, bz, -math.inf))
-        fill_reaches_above(b, ONE, bx, by, bz, enough - a.reaches[0, 0])
-    else:
-        fill_reaches(a, ZERO, x, y, z)
-        fill_reaches(b, ONE, bx, by, bz)
+    enough = offset - apart - ROUNDING
+    fill_reaches(a, ZERO, x, y, z, enough - mesh_reach(b, bx, by, bz, -math.inf))
+    fill_reaches(b, ONE, bx, by, bz, enough - a.reaches[0, 0])
     return offset
 
 
-# With a guess, reaches are filled where they matter. For trees with at most _MAX_NODES nodes
-# together all are filled, and again when the squared distance falls below _MIN_DECREASE times the
-# last one, at most _MAX_FILLS times.
-_MAX_NODES, _MIN_DECREASE, _MAX_FILLS = 20_000, 0.64, 5
+# Reaches are filled where they matter: with a guess, and, for trees with at most _MAX_NODES nodes
+# together, whenever the squared distance falls below _MIN_DECREASE times that of the last filling.
+_MAX_NODES, _MIN_DECREASE = 20_000, 0.64
 # Part of a distance beyond what is enough by which a result may be less: nearly parallel surfaces
 # have many triangles that are hardly farther apart than the nearest ones.
 _LESS = 0.5
@@ -316,7 +286,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, enough, search, point
             return best, best_a, best_b
         best = _reduced_square(best, enough)
     size = start(a, b, pose, best, search_space)
-    fills = _MAX_FILLS if len(a.nodes) + len(b.nodes) <= _MAX_NODES else 0
+    refills = len(a.nodes) + len(b.nodes) <= _MAX_NODES
     begin, filled = -np.inf, np.inf
     if best_a >= 0:
         begin, filled = fill_both_reaches(a, b, pose, points, math.sqrt(best)), best
@@ -338,6 +308,5 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, enough, search, point
                     _copy_points(measured, points)
                     if best == 0.0:
                         return best, best_a, best_b
-        if fills > 0 and best < _MIN_DECREASE * filled and best_a >= 0:
-            begin, filled = fill_both_reaches(a, b, pose, points, np.inf), best
-            fills -= 1
+        if refills and best < _MIN_DECREASE * filled and best_a >= 0:
+            begin, filled = fill_both_reaches(a, b, pose, points, math.sqrt(best)), best
