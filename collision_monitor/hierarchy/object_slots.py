@@ -7,10 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.compiled import kernel
-from collision_monitor.hierarchy.aabb_tree import refit
+from collision_monitor.hierarchy.aabb_tree import STACK, refit
 from collision_monitor.hierarchy.packed import unpack
-
-_DEPTH = 64
 
 
 @kernel
@@ -19,8 +17,8 @@ def _build_balanced_tree(nodes, node, leaf, count, bit):
 
     A parent precedes its children, and its left half follows directly: n leaves need 2 n - 1 nodes.
     """
-    tops, firsts = np.empty(_DEPTH, np.int64), np.empty(_DEPTH, np.int64)
-    counts = np.empty(_DEPTH, np.int64)
+    tops, firsts = np.empty(STACK, np.int64), np.empty(STACK, np.int64)
+    counts = np.empty(STACK, np.int64)
     tops[0], firsts[0], counts[0] = node, leaf, count
     waiting = 1
     while waiting > 0:

@@ -74,8 +74,8 @@ class View(NamedTuple):
     moving_nodes: int  # nodes 0 .. moving_nodes - 1 form the trees of those leaves
 
 
-_WINDOWS = 15
-_INTEGERS = 8  # the first windows of a View, which are in the integer array
+_WINDOWS = View._fields.index("moving_leaves")
+_INTEGERS = View._fields.index("joint_motion")  # windows in the integer array: the first ones
 
 
 def pack(view: View) -> tuple[np.ndarray, np.ndarray]:
