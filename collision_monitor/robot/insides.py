@@ -52,9 +52,9 @@ def any_inside(points, triangles):
     return False
 
 
-# Axes of a frame with z along the ray. Not a typical direction of machine parts: a ray along it
-# practically never hits an edge.
-_FRAME = Rotation.from_rotvec([1.0, 2.0, 3.0]).as_matrix()
+# Axes of a frame with z along the ray: turned by 99 degrees about (1, 1, 1), which is no typical
+# direction of machine parts, so that the ray practically never hits an edge.
+_FRAME = Rotation.from_rotvec(np.ones(3)).as_matrix()
 
 
 class Inside:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 # at high speed, bounds are too low.
 _MOST = 96
 _TESTS = 300
-_SOON = 0.1  # part of the horizon that is searched first
 
 
 class BrakingInputs(NamedTuple):
@@ -284,22 +283,17 @@ class BrakingPaths:
         0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.
         """
         here = self._beyond(q)
-        # A slide outside its range is hardly farther out in the first part.
-        for until in (_SOON * horizon, horizon) if here.any() else (horizon,):
-            excess = np.maximum(here, self._beyond(q + until * velocities)) * (here > 0.0)
-            speed = float((self.weights(slice(None), excess) @ abs(velocities)).max(initial=0.0))
-            if speed <= 0.0:
-                return np.inf
-            time = min(
-                braking.collision_time(
-                    *tables.arrays(), q, velocities, speed, until, TOUCH, _TESTS,
-                    np.empty_like(q),
-                )
-                for tables in self._trees
-            )  # fmt: skip
-            if time < until:
-                return time
-        return np.inf
+        excess = np.maximum(here, self._beyond(q + horizon * velocities)) * (here > 0.0)
+        speed = float((self.weights(slice(None), excess) @ abs(velocities)).max(initial=0.0))
+        if speed <= 0.0:
+            return np.inf
+        time = min(
+            braking.collision_time(
+                *tables.arrays(), q, velocities, speed, horizon, TOUCH, _TESTS, np.empty_like(q)
+            )
+            for tables in self._trees
+        )
+        return time if time < horizon else np.inf
 
     def _beyond(self, q: np.ndarray) -> np.ndarray:
         """How far slides are beyond their range at q (nq,), for each value of q; metres."""
