@@ -28,6 +28,7 @@ from collision_monitor.common.safe_files import parse_xml
 from collision_monitor.common.text import counted
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.mesh_contacts import contacts_at
 from collision_monitor.robot.pairs import neighbours
 
 # Reasons as written and read by MoveIt's setup assistant.
@@ -228,7 +229,6 @@ def srdf_text(
 
 _SAMPLES = 1000  # configurations for shares, and for joints that do not affect a pair
 _MAX_CONTACTS = 200  # configurations of contact, searched for one without other contacts
-_FIRST_SAMPLES = 20  # configurations that exclude most pairs that do not always meet
 
 
 @dataclass(frozen=True, eq=False)
@@ -394,10 +394,9 @@ def _not_exempted(
         model, [(a, b) for a, b in left_out if body[a] != body[b] and frozenset((a, b)) not in near]
     )
     for a, b in left_out:
-        if frozenset((a, b)) in by_design:
+        if (
+            frozenset((a, b)) in by_design
+            or contacts_at(model, (a, b), samples).share(always) >= always
+        ):
             missing.append((a, b))
-        else:
-            few = where_links_meet(model, (a, b), samples[:_FIRST_SAMPLES])
-            if few.mean() >= always and where_links_meet(model, (a, b), samples).mean() >= always:
-                missing.append((a, b))
     return missing
