@@ -9,6 +9,7 @@ import json
 import logging
 import math
 import os
+import shutil
 import sys
 import threading
 import time
@@ -242,7 +243,12 @@ def discard_output() -> None:
 # -- progress on standard error --
 
 _TERMINAL, _LOG = 0.5, 10.0  # seconds before the first line, and between two lines
-_WIDTH = 78
+
+
+def _over_line(text: str) -> str:
+    """What writes ``text`` over the line of a terminal; the last column would wrap it."""
+    width = shutil.get_terminal_size().columns - 1
+    return f"\r{text[:width]:{width}}"
 
 
 class LiveProgress(logging.Handler):
@@ -294,7 +300,7 @@ class LiveProgress(logging.Handler):
         if self._thread.is_alive():
             self._thread.join()
         if self._shown and self._live:
-            self._write("\r" + " " * _WIDTH + "\r")
+            self._write(_over_line("") + "\r")
 
     def update(self, what: str, share: float = 0.0) -> None:
         """Set the current step, and its fraction done, 0 to 1."""
@@ -314,7 +320,7 @@ class LiveProgress(logging.Handler):
         while not self._over.wait(self._wait):
             if self._what:
                 line = self.line()
-                self._write(f"\r{line[:_WIDTH]:{_WIDTH}}" if self._live else f"{line}\n")
+                self._write(_over_line(line) if self._live else f"{line}\n")
                 self._shown = True
 
     def _write(self, text: str) -> None:

@@ -37,6 +37,16 @@ def test_a_terminal_has_one_line_that_is_gone_at_the_end():
     assert text.endswith("\r") and not text.split("\r")[-2].strip()
 
 
+def test_a_line_is_narrower_than_its_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    screen = Screen(True)
+    with LiveProgress(out=screen, wait=SOON) as progress:
+        progress.update("fitting leaves of the links of both arms")
+        assert screen.written.wait(30.0)
+    line, *others = screen.getvalue().lstrip("\r").split("\r")
+    assert line == "fitting leaves of the links o" and {len(other) for other in others} <= {0, 29}
+
+
 def test_a_log_has_lines_unless_it_is_quiet():
     log = Screen(False)
     with LiveProgress(out=log, wait=SOON) as progress:
