@@ -26,6 +26,9 @@ from collision_monitor.hierarchy.packed import unpack
 
 DEPTH = 32  # halvings of a bin
 LIMITS = 3  # thresholds of a pair
+# Metres: a distance within this of a threshold counts as touching it, since no bound can prove a
+# distance that is above its threshold by less.
+RESOLUTION = 1e-5
 
 
 class Minima(NamedTuple):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from collision_monitor.continuous import straight_motion
+from collision_monitor.continuous.clearance_scan import RESOLUTION
 from collision_monitor.continuous.scan_tables import scan_tables
 from collision_monitor.errors import CancelledError, ConfigurationError
 from collision_monitor.hierarchy.packed import windows
@@ -19,8 +20,6 @@ from collision_monitor.hierarchy.query import near
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.model.live.live_scene import LiveScene
-
-_RESOLUTION = 1e-5  # m: no bound can prove a distance that is above its limit by less
 
 
 class Near(NamedTuple):
@@ -46,7 +45,7 @@ class Certificate:
         s: where it fails, 0 at the start and 1 at the end.
         pair: index into ``model.pairs`` of the pair that fails there, or -1.
         distance: of the first two leaves of that pair found too near at s, or above its limit by
-            less than `_RESOLUTION`, metres.
+            less than `RESOLUTION`, metres.
     """
 
     holds: bool
@@ -203,7 +202,7 @@ class Proximity:
             scan = self._scan = _Scan(self.model, tables)
         state, s, pair, distance, tests = straight_motion.certify(
             *tables.arrays(), scan.space, scan.active, limits, start, end,
-            _RESOLUTION, scan.hints, scan.queries,
+            RESOLUTION, scan.hints, scan.queries,
         )  # fmt: skip
         scan.queries += tests
         if state < 0:

@@ -18,7 +18,7 @@ import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.text import shortened
-from collision_monitor.continuous.clearance_scan import LIMITS, Precision, witness
+from collision_monitor.continuous.clearance_scan import LIMITS, RESOLUTION, Precision, witness
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
@@ -154,7 +154,7 @@ class ClearanceSettings:
     exact_pairs: Sequence[int] = ()
     bins: int = 400
     accuracy: float = 1e-3
-    resolution: float = 1e-5
+    resolution: float = RESOLUTION
     threads: int = 0
 
     def __post_init__(self) -> None:

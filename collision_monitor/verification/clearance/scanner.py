@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import numpy as np
 
 from collision_monitor.continuous.clearance_scan import (
     LIMITS,
+    RESOLUTION,
     BinBounds,
     Minima,
     Precision,
@@ -29,9 +31,8 @@ if TYPE_CHECKING:
 
 # (current step, fraction done); called often, from any thread
 Progress = Callable[[str, float], None]
-# For scans that only decide thresholds: bounds are as far apart as these allow. A distance within
-# 1e-5 m of a threshold counts as touching it.
-ONLY_THRESHOLDS = Precision(accuracy=1e9, share=0.0, bin_share=0.0, resolution=1e-5)
+# For scans that only decide thresholds: bounds are as far apart as these allow.
+ONLY_THRESHOLDS = Precision(accuracy=math.inf, share=0.0, bin_share=0.0, resolution=RESOLUTION)
 _BINS_A_TASK = 16
 _LOOKS = 4  # every n-th bin is measured before the scan, to estimate minimum distances
 

@@ -13,6 +13,7 @@ from scipy.interpolate import PPoly
 
 from collision_monitor.common.limits import LARGEST
 from collision_monitor.common.settings import is_number
+from collision_monitor.continuous.clearance_scan import RESOLUTION
 from collision_monitor.continuous.scan_space import ScanMotion
 from collision_monitor.errors import ConfigurationError, TrajectoryError
 from collision_monitor.motion.trajectory import LONGEST, Trajectory, joined
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # rad or m that a joint may move within the resolution of times: a tenth of that of thresholds, at a
 # lever arm of a metre.
-_UNTIMED = 1e-6
+_UNTIMED = 0.1 * RESOLUTION
 
 
 @dataclass(frozen=True)
