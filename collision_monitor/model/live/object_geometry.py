@@ -79,7 +79,7 @@ class ObjectGeometry:
             vertices, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
             # With equal corners as one vertex, closed surfaces are known to be closed.
             mesh = replace(shape, vertices=vertices, triangles=index.reshape(-1, 3))
-            return cls(leaves, _NONE, (mesh,), mesh)
+            return cls(leaves, solids_of_leaves(leaves[:0]), (mesh,), mesh)
         leaves = moved_rows(cover(shape, most), shape.pose)
         return cls(leaves, Solids(solid_row(shape)[None], shape.pose[None]), (), shape)
 
@@ -136,9 +136,6 @@ class ObjectGeometry:
             len(self.meshes) == len(other.meshes)
             and all(map(np.array_equal, self.content, other.content))
         )
-
-
-_NONE = Solids(np.empty((0, SOLID_COLUMNS)), np.empty((0, 4, 4)))
 
 
 def moved_rows(leaves: np.ndarray, pose: np.ndarray) -> np.ndarray:

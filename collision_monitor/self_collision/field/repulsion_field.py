@@ -38,8 +38,8 @@ from collision_monitor.self_collision.field.arm_pushing import PushedArm
 from collision_monitor.self_collision.margins import Problem, sides
 from collision_monitor.self_collision.motion_clearance import failures
 from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
+from collision_monitor.self_collision.stepper import SUBSTEP
 
-_STEP = np.radians(1.0)  # step towards a waypoint, rad (metres for prismatic joints)
 _BUFFER = 0.0025  # m beyond d_saf at a waypoint, for dips between waypoints
 _DEEPER = 0.0003  # m by which a dip may be deeper than where its certificate failed
 _TURNS = 20  # alternations of smoothing and pushing
@@ -167,11 +167,11 @@ class _Adjustment:
         q = desired[0].copy()
         adjusted = [q]
         for waypoint in range(1, len(desired)):
-            steps = math.ceil(np.abs(desired[waypoint] - q).max() / _STEP - 1e-9)
+            steps = math.ceil(np.abs(desired[waypoint] - q).max() / SUBSTEP - 1e-9)
             start = desired[waypoint - 1]
             for i in range(steps):
                 ahead = desired[waypoint] - q
-                ahead *= min(1.0, _STEP / max(np.abs(ahead[free]).max(initial=0.0), 1e-300))
+                ahead *= min(1.0, SUBSTEP / max(np.abs(ahead[free]).max(initial=0.0), 1e-300))
                 onwards = start + (i + 1) / steps * (desired[waypoint] - start)
                 q = self._cleared(
                     np.where(free, q + ahead, onwards), waypoint, targets[waypoint], adjusted
