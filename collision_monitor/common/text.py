@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 from collision_monitor.errors import ConfigurationError
 
-MOST_LOGGED = 20  # different problems of one kind in a log; further ones are silent
+MOST_LOGGED = 20  # of one kind in a log or state: different problems, or pairs of links
 MOST_NAMED = 8  # where a message lists more names than `shortened` usually does
 
 

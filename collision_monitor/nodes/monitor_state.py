@@ -11,7 +11,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import MOST_LOGGED, shortened
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
@@ -20,7 +20,7 @@ from collision_monitor.nodes.common.executor import StateLog
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
 from collision_monitor.nodes.common.node_state import NodeState
 from collision_monitor.nodes.monitor_services import StopService
-from collision_monitor.nodes.monitor_topics import MOST_NAMED, MonitorTopics
+from collision_monitor.nodes.monitor_topics import MonitorTopics
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.pairs import by_reason
 
@@ -190,7 +190,7 @@ def pair_values(monitor: Monitor) -> dict[str, str]:
         ),
         "left_out_pairs": shortened(
             (
-                f"{reason}: {shortened((' '.join(pair) for pair in pairs), MOST_NAMED)}"
+                f"{reason}: {shortened((' '.join(pair) for pair in pairs), MOST_LOGGED)}"
                 for reason, pairs in by_reason(monitor.model.unmonitored_pairs).items()
             ), _MOST_PAIRS, "; ",
         ),

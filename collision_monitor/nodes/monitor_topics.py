@@ -17,7 +17,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
-from collision_monitor.common.text import counted, shortened
+from collision_monitor.common.text import MOST_LOGGED, counted, shortened
 from collision_monitor.model.sampled_distances import near_and_touching
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
@@ -26,8 +26,6 @@ from collision_monitor.nodes.common.steady_timer import steady_timer
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason, may_also_collide
 
-MOST_NAMED = 20  # of those left out for one reason, in the state; of near pairs, in the log
-
 
 def log_robot(log: Any, monitor: Monitor) -> None:
     """Log which pairs are monitored, and which are not."""
@@ -35,7 +33,7 @@ def log_robot(log: Any, monitor: Monitor) -> None:
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
         log.info(f"left out ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
     if doubtful := may_also_collide(model.unmonitored_pairs):
-        names = shortened((f"{a} - {b}" for a, b in doubtful), MOST_NAMED)
+        names = shortened((f"{a} - {b}" for a, b in doubtful), MOST_LOGGED)
         log.warning(
             f"left out because they overlap, though they may also collide elsewhere: {names}; a "
             "rule that names a pair has it checked"
@@ -44,7 +42,7 @@ def log_robot(log: Any, monitor: Monitor) -> None:
     if near_pairs:
         log.info(
             f"near by design ({counted(len(near_pairs), 'pair')}, all listed by "
-            f"fit): {shortened(map(str, near_pairs), MOST_NAMED, '; ')}"
+            f"fit): {shortened(map(str, near_pairs), MOST_LOGGED, '; ')}"
         )
     if text := stops_at_zero(monitor):
         log.warning(text)
@@ -72,7 +70,7 @@ def stops_at_zero(monitor: Monitor) -> str:
     )
     return (
         "with all joints at zero the robot is stopped, since links are within their stop distance: "
-        f"{shortened(pairs, MOST_NAMED)}. If it rests there, use the distances that the command "
+        f"{shortened(pairs, MOST_LOGGED)}. If it rests there, use the distances that the command "
         "thresholds prints"
     )
 
