@@ -22,7 +22,6 @@ _MARKED_COLORS = (COLOURS["meeting"], "#f08a24")
 _MOST = 50_000  # maximum number of boxes and triangles
 _MARGIN = 1.08  # size of the picture relative to its contents
 _MOST_ASPECT = 2.4  # maximum width/height of a cropped picture
-_COLOURS = 256  # palette of a picture of boxes
 
 
 def require_pyvista() -> Any:
@@ -178,7 +177,7 @@ def _reduce_colours(path: str | os.PathLike) -> None:
     from PIL import Image  # pyvista needs it
 
     with Image.open(path) as image:
-        reduced = image.convert("RGB").quantize(_COLOURS, Image.Quantize.FASTOCTREE)
+        reduced = image.convert("RGB").quantize(method=Image.Quantize.FASTOCTREE)
     reduced.save(path, optimize=True)
 
 
