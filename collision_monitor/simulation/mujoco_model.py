@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import trimesh
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.common.text import shortened
@@ -102,8 +103,10 @@ def link_masses(
 def possible_inertia(inertial: Inertial) -> np.ndarray:
     """The inertia (3, 3), with all moments increased by as much as a rigid body needs."""
     low, middle, high = np.linalg.eigvalsh(inertial.inertia)
-    least = inertial.mass * _LEAST_RADIUS**2
-    return inertial.inertia + max(0.0, least - low, high - low - middle) * np.eye(3)
+    least = max(inertial.mass, _LEAST_MASS) * _LEAST_RADIUS**2
+    # MuJoCo finds the moments again, by other arithmetic.
+    short = high * (1.0 + SIX_DIGITS) - low - middle
+    return inertial.inertia + max(0.0, least - low, short) * np.eye(3)
 
 
 # -- model --

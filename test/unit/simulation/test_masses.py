@@ -90,6 +90,25 @@ def test_an_inertia_of_no_solid_is_warned_of():
     assert warnings == ["links l1: impossible inertia; it is increased"]
 
 
+@pytest.mark.parametrize(
+    ("mass", "inertia"),
+    [
+        (4.19e-15, np.diag([1.68e-27] * 3)),
+        (0.05, [[0.01, -0.00002, 0.00001], [-0.00002, 0.0008, 0.0], [0.00001, 0.0, 0.001]]),
+    ],
+    ids=["a frame of Unitree's B2-W", "a finger of Robotiq"],
+)
+def test_inertias_of_vendors_are_accepted_by_mujoco(mass, inertia):
+    text = toys.robot(
+        toys.link("a"), toys.link("b"), toys.link("c"), toys.joint("j", "a", "b"),
+        toys.joint("f", "b", "c", "fixed"),
+    )  # fmt: skip
+    given = {"b": Inertial(1.0, np.zeros(3), np.eye(3))}
+    given["c"] = Inertial(mass, np.zeros(3), np.array(inertia))
+    model = simulated_robot(load_robot(text), given).model
+    assert model.body("link:c").mass[0] == mass
+
+
 CLOUDS = arrays(float, st.tuples(st.integers(1, 30), st.just(3)), elements=st.floats(-1.0, 1.0))
 
 
