@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
@@ -42,6 +42,8 @@ from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Link,
 from collision_monitor.robot.packages import FileFinder
 from collision_monitor.robot.poses import joint_motion, pose_from_xyz_rpy
 from collision_monitor.robot.urdf_elements import Elements, prune
+
+_LONG_MESH = 20.0  # metres; a link of 2 cm in millimetres, longer than links of robots are
 
 # -- joints of a URDF that follow other joints --
 
@@ -330,7 +332,7 @@ def load_robot(
             f"{_named(elements.only_visual)}: not monitored: no collision geometry; "
             "visual_meshes=True uses their visual geometry"
         )
-    return Robot(urdf.name, root, links, joints, tuple(warnings))
+    return Robot(urdf.name, root, links, joints, (*warnings, *_long_meshes(links)))
 
 
 def _check_size(document: XmlDocument) -> None:
@@ -370,6 +372,18 @@ def _parse(elements: Elements) -> parser.Robot:
             return parser.URDF.from_xml_string(text)
         except Exception as problem:  # it raises many types, from AssertionError to KeyError
             raise RobotDescriptionError(f"{elements.document.name}: {problem}") from problem
+
+
+def _long_meshes(links: Mapping[str, Link]) -> Iterator[str]:
+    """Yield a warning of each mesh that is probably in millimetres."""
+    for link in links.values():
+        for shape in link.shapes:
+            length = float(np.ptp(shape.vertices, axis=0).max()) if shape.kind == "mesh" else 0.0
+            if length > _LONG_MESH:
+                yield (
+                    f"link {link.name!r}: {shape.source} is {length:.3g} m long; if the file is in "
+                    'millimetres, write scale="0.001 0.001 0.001" in its <mesh>'
+                )
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of a verification; input and output of its checks.
 
-A check is a `VerificationCheck` in the file of what it computes, and its name in `run_checks.CHECKS`.
+A check is a `VerificationCheck` in the file of what it computes, and its name in
+`run_checks.CHECKS`.
 """
 
 from __future__ import annotations

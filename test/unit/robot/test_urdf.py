@@ -142,6 +142,14 @@ def test_file_and_line(tmp_path):
     assert "<robot description>:4: joint 'j'" in refused(path.read_bytes())
 
 
+def test_a_mesh_in_millimetres_is_remarked(tmp_path):
+    (tmp_path / "m.obj").write_text("v 55 0 0\nv 0 55 0\nv 0 0 1\nf 1 2 3\n")
+    text = collision(f"<geometry><mesh filename='{tmp_path}/m.obj'/></geometry>")
+    (warning,) = load_robot(text).warnings
+    assert "link 'a'" in warning and "m.obj is 55 m long" in warning and "0.001" in warning
+    assert load_robot(text.replace("'/>", "' scale='0.001 0.001 0.001'/>")).warnings == ()
+
+
 def test_meshes_are_found_scaled_and_placed(tmp_path):
     (tmp_path / "pkg" / "meshes").mkdir(parents=True)
     (tmp_path / "pkg" / "meshes" / "m.obj").write_text("v 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n")

@@ -19,7 +19,6 @@ from collision_monitor.verification.clearance.clearance_check import (
 )
 from collision_monitor.verification.clearance.schedule import Scheduled
 
-
 TURNED_BOX = (
     '<link name="{}"><collision><origin rpy="0 0 0.7853981633974483"/><geometry>'
     '<box size="0.1 0.1 0.1"/></geometry></collision></link>'
