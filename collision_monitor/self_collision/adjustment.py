@@ -274,9 +274,9 @@ def _solve(
             adjusted = work.run() if work else adjust_published(problem)
             _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
-            # More waypoints may allow a solution, except at the ends, and where the search for a
-            # detour, which does not depend on them, has ended.
-            is_over = not attempts or is_at_an_end(error) or (work and work.is_stuck)
+            # More waypoints may help the method robust, except at the ends, and where the search
+            # for a detour, which does not depend on them, has ended.
+            is_over = not (work and attempts) or is_at_an_end(error) or work.is_stuck
             if is_over or _FINER * len(motion.times) > _MOST_FINE:
                 return _Refusal(error, motion)
             motion, buffer = refined(motion, _FINER), 4.0 * BUFFER
