@@ -316,7 +316,8 @@ def near_objects(
     """
     view = unpack(numbers, index)
     move(view, q)
-    count, size = near_leaves(view, leaf_links, class_table, limits, limits.max(), near, values), 0
+    most = limits.max() if len(limits) else -np.inf  # a robot may have no pairs of its own
+    count, size = near_leaves(view, leaf_links, class_table, limits, most, near, values), 0
     if count > len(near):
         return -count
     for item in range(count):
