@@ -24,9 +24,6 @@ _PEAK_ROUNDS = 2
 _AT_LIMIT = 0.002  # m: leaf pairs this close to their limit are in the first program
 _BROKEN = 2e-4  # m by which a step may be below a linearised limit
 _VIOLATION_COST = 1e4  # 1/m^2: cost of a violated clearance, relative to a change of 1 rad^2
-_DRIFT = 0.008  # m of violation allowed after a step, because clearances are not linear
-_SHRINK = 0.4  # factor for the trust region, after a step that was worse
-_GAIN = 0.02  # m: largest gain of clearance in one program
 _PEAK_COST = 1.02  # maximum cost of a lower peak, relative to the minimum cost
 
 
@@ -206,18 +203,13 @@ class Smoother:
             return change
         cost = self._objective(change.shape)
         near = self._near(window, change, need)
-        trust = _TRUST
         for _ in range(rounds):
-            step = self._solve(window, change, near, cost, trust)
+            step = self._solve(window, change, near, cost)
             if step is None:
                 break
-            after = change.copy()
-            after[1:-1] += step
-            there = self._near(window, after, need)
-            if there.worst > max(_DRIFT, near.worst):
-                trust *= _SHRINK  # the linearisation is not valid over this distance
-                continue
-            change, near = after, there
+            change = change.copy()
+            change[1:-1] += step
+            near = self._near(window, change, need)
             if np.abs(step).max(initial=0.0) < _STILL:
                 break
         return self._with_lower_peak(window, change, near, need, cost)
@@ -235,7 +227,7 @@ class Smoother:
         most = _PEAK_COST * float(change[1:-1].ravel() @ (inner @ change.ravel()))
         for _ in range(_PEAK_ROUNDS):
             peak = _PEAK * np.abs(change[1:-1]).max(initial=0.0)
-            step = self._solve(window, change, near, cost, _TRUST, peak)
+            step = self._solve(window, change, near, cost, peak)
             if step is None:
                 break
             lower = change.copy()
@@ -292,7 +284,6 @@ class Smoother:
         change: np.ndarray,
         near: _Rows,
         cost: tuple,
-        trust: float,
         peak: float | None = None,
     ) -> np.ndarray | None:
         """The step (knots - 2, m) of one program; None if the solver finds none.
@@ -314,8 +305,8 @@ class Smoother:
         less = -_SHORTENING * np.abs(steps)
         y = change[1:-1].ravel()
         least, largest = window.room[:, 1:-1] - change[1:-1]
-        lower = np.minimum(np.maximum(least, -trust), 0.0).ravel()
-        upper = np.maximum(np.minimum(largest, trust), 0.0).ravel()
+        lower = np.minimum(np.maximum(least, -_TRUST), 0.0).ravel()
+        upper = np.maximum(np.minimum(largest, _TRUST), 0.0).ravel()
         if peak is not None:
             lower = np.clip(-peak - y, lower, upper)
             upper = np.clip(peak - y, lower, upper)
@@ -324,7 +315,7 @@ class Smoother:
             -np.maximum(most + steps, less), np.maximum(most - steps, less), lower, upper,
         )  # fmt: skip
         clearances = _Clearances(window, near, knots, m)
-        missing = np.minimum(near.missing, _GAIN)
+        missing = near.missing
         step = program.solve(clearances, missing)
         if step is None and peak is None:
             # Existing violations become soft constraints.
