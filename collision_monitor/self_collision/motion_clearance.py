@@ -16,7 +16,7 @@ from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.margins import Margins
 
 _EASE = 1e-3  # m that links which start closer than d_saf may come closer than there
-_WIDER = (0.05, 0.4, 1.6)  # m above d_saf within which the closest pair is searched for, in turn
+_WIDER = 0.05  # m above d_saf within which the closest pair is searched for before all are measured
 
 
 # -- the repulsion field --
@@ -84,10 +84,9 @@ def closest_pair(
     if not candidates.any():
         return 0, np.inf
     largest = float(safe[candidates].max())
-    for more in _WIDER:
-        found = proximity.nearest(q, np.where(candidates, largest + more, -np.inf))
-        if found is not None:
-            return found
+    found = proximity.nearest(q, np.where(candidates, largest + _WIDER, -np.inf))
+    if found is not None:
+        return found
     distances = np.where(candidates, proximity.model.distances(q), np.inf)
     first = int(distances.argmin())
     return first, float(distances[first])
