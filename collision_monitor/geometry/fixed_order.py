@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-SWEEPS = 30  # of Jacobi rotations at most; five or six are usual
+_SWEEPS = 30  # five or six are usual
 _OFF_DIAGONAL = 1e-15  # relative; smaller is zero
 
 
@@ -37,7 +37,7 @@ def principal_axes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     centred = points - points.mean(axis=0)
     s = np.einsum("ni,nj->ij", centred, centred).tolist()
     axes = np.eye(3).tolist()
-    for _ in range(SWEEPS):
+    for _ in range(_SWEEPS):
         off = max(abs(s[0][1]), abs(s[0][2]), abs(s[1][2]))
         if off <= _OFF_DIAGONAL * max(s[0][0], s[1][1], s[2][2]):
             break

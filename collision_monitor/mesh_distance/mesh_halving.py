@@ -14,10 +14,11 @@ import math
 import numpy as np
 
 from collision_monitor.common.compiled import ZERO, inlined_kernel, offline_kernel
-from collision_monitor.geometry.fixed_order import SWEEPS
 
 # Each half has at least this share of the triangles, so the depth is at most log(n) / log(6/5).
 _MIN_SHARE = 1.0 / 6.0
+
+_SWEEPS = 20  # of rotations; a handful is enough
 
 
 @offline_kernel
@@ -177,7 +178,7 @@ def _sum_products(corners, order, begin, end, mean, products):
 @offline_kernel
 def _turn_to_principal_axes(products, axes):
     """Turn ``axes``, initially those of the link, to the principal axes, by Jacobi's rotations."""
-    for _ in range(SWEEPS):
+    for _ in range(_SWEEPS):
         off = abs(products[0, 1]) + abs(products[0, 2]) + abs(products[1, 2])
         if not off > 1e-16 * (products[0, 0] + products[1, 1] + products[2, 2]):
             break
