@@ -26,7 +26,8 @@ def test_the_node_that_publishes_is_asked_in_whatever_namespace(graph):
     events, faults = [], FaultRegister()
     whole = WholeScene(
         graph.node, "/cell/monitored", Trigger, Trigger.Request(),
-        lambda: events.append("asked"), lambda response: events.append(response.message), faults,
+        lambda is_asked: events.append("asked" if is_asked else "given up"),
+        lambda response: events.append(response.message), faults,
     )  # fmt: skip
     executor = rclpy.executors.SingleThreadedExecutor(context=context)
     executor.add_node(server)

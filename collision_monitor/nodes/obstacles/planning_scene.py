@@ -91,9 +91,12 @@ class PlanningSceneTopic:
         self._since_request: list[Any] = []  # scenes; kept while an answer is expected
         self._is_asked = False
 
-    def expect_answer(self) -> None:
-        """Keep what is received from now on: it may be newer than the answer to a request."""
-        self._since_request, self._is_asked = [], True
+    def expect_answer(self, is_asked: bool = True) -> None:
+        """Keep what is received from now on: it may be newer than the answer to a request.
+
+        ``is_asked`` is False if no answer will come any more.
+        """
+        self._since_request, self._is_asked = [], is_asked
 
     def answer_steps(self, message: Any) -> Iterator[None]:
         """Apply the whole scene that was asked for, and again what was received since then.

@@ -39,7 +39,7 @@ class WholeScene:
     """
 
     def __init__(
-        self, node: Node, topic: str, kind: Any, request: Any, asking: Callable[[], None],
+        self, node: Node, topic: str, kind: Any, request: Any, asking: Callable[[bool], None],
         received: Callable[[Any], None], faults: FaultRegister,
     ) -> None:  # fmt: skip
         """Start without a publisher; call `update` regularly.
@@ -49,7 +49,8 @@ class WholeScene:
             topic: of planning scenes.
             kind: type of the service.
             request: what is sent.
-            asking: called before it is sent; the answer to an earlier request does not count then.
+            asking: called with True before it is sent; the answer to an earlier request does not
+                count then. With False if none will come any more.
             received: called with the response.
             faults: the register of the node.
         """
@@ -99,7 +100,7 @@ class WholeScene:
         if waits or not self._client.service_is_ready():
             return
         self._drop()
-        self._asking()
+        self._asking(True)
         self._call = _Call(gid, self._client.call_async(self._request), now)
         self._call.future.add_done_callback(self._on_answer)
 
@@ -116,6 +117,7 @@ class WholeScene:
         if self._call is not None:
             self._client.remove_pending_request(self._call.future)
             self._call = None
+            self._asking(False)
 
     def close(self) -> None:
         """Destroy the client, and clear the fault."""

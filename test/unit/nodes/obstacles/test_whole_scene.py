@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planning scene of a move_group that runs already: asked for, and merged with its changes."""
 
+import gc
 import sys
+import weakref
 from concurrent.futures import Future
 from types import ModuleType, SimpleNamespace
 
@@ -163,6 +165,24 @@ def test_who_offers_no_service_is_not_asked_and_who_is_gone_is_not_waited_for(
     graph.publishers = []
     whole.update(6.0)
     assert not graph.calls and remark(taken) == ""
+
+
+class Message(SimpleNamespace):
+    """With references that do not keep it."""
+
+
+def test_scenes_are_not_kept_for_an_answer_that_will_not_come(whole, graph, taken):
+    whole.update(0.0)
+    whole.update(1.0)
+    assert len(graph.calls) == 1
+    graph.publishers = []
+    whole.update(2.0)
+    message = Message(**vars(scene(box("table"))))
+    kept = weakref.ref(message)
+    taken.process(message)
+    del message
+    gc.collect()
+    assert kept() is None and names(taken) == {"table"}
 
 
 def stand_in(group, **members):
