@@ -209,7 +209,7 @@ def note_slides(earlier, path):
     excess grows as slides go out. Once they are back by half, what is known from paths with the
     larger excess is forgotten, as it holds for that only.
     """
-    earlier.state[FORGOT] = 0.0
+    earlier.state[FORGOT] = earlier.state[EXCESS] = 0.0
     now, at_end, end = np.empty(len(path.q)), np.empty(len(path.q)), path.q.copy()
     for joint in range(len(end)):
         v, a = path.velocities[joint], path.decelerations[joint]
@@ -223,8 +223,8 @@ def note_slides(earlier, path):
             earlier.state[FORGOT] = 1.0
         else:
             now[joint] = max(now[joint], earlier.excess[joint])
-    earlier.excess[:] = now
-    earlier.state[EXCESS] = now.sum()
+        earlier.excess[joint] = now[joint]
+        earlier.state[EXCESS] += now[joint]  # sum() would take two seconds to compile
     if earlier.state[FORGOT] > 0.0:
         forget(earlier)
 
@@ -316,7 +316,9 @@ def near_objects(
     """
     view = unpack(numbers, index)
     move(view, q)
-    most = limits.max() if len(limits) else -np.inf  # a robot may have no pairs of its own
+    most = -np.inf
+    for limit in limits:
+        most = max(most, limit)
     count, size = near_leaves(view, leaf_links, class_table, limits, most, near, values), 0
     if count > len(near):
         return -count

@@ -159,8 +159,11 @@ def drop_far(candidates, needs, bounds, earlier):
         least = candidates[row, LEAST]
         keep_pair(earlier, int(candidates[row, PAIR]), now, least)
         if not least > needs[row, ENOUGH]:
-            if size < row:
-                candidates[size], needs[size] = candidates[row], needs[row]
+            # Column by column: the assignment of a row takes two seconds to compile.
+            for column in range(candidates.shape[1]):
+                candidates[size, column] = candidates[row, column]
+            for column in range(needs.shape[1]):
+                needs[size, column] = needs[row, column]
             size += 1
     return size
 
