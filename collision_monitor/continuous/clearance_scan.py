@@ -209,44 +209,6 @@ def scan(
     return query, looks
 
 
-# -- first time at which two links are nearer than a limit, by bisection of time --
-
-
-@offline_kernel
-def first_below(numbers, index, space, motion, low, high, p, limit, instant, q, hints):
-    """Return the first time from ``low`` to ``high`` with pair p below ``limit``; inf: never.
-
-    Seconds, with a resolution of ``instant``: shorter pieces are not halved.
-    """
-    view, path = unpack(numbers, index), path_of(motion)
-    balls, sweep = balls_of(view, space), sweep_of(view, space)
-    rates = np.zeros((len(q), 3))
-    times = np.empty((DEPTH + 1, 2))
-    times[0, 0], times[0, 1] = 0.5 * (low + high), 0.5 * (high - low)
-    size, query, first = 1, 0, np.inf
-    while size > 0:
-        size -= 1
-        time, half = times[size, 0], times[size, 1]
-        if time - half >= first:
-            continue
-        set_out(view, space, path, balls, sweep, time, half, q, rates)
-        query += 1
-        distance, i, j = pair_nearest(
-            view, balls, view.pairs[p, 0], view.pairs[p, 1], hints[p, 0], hints[p, 1], np.inf
-        )
-        hints[p, 0], hints[p, 1] = i, j
-        if distance < limit:
-            first = min(first, time)
-        if 2.0 * half <= instant or size >= DEPTH:
-            continue
-        _, travel = ball_bound(view, balls, sweep, p, query)
-        if pair_bound(view, balls, sweep, p, travel, limit, i, j, FALSE, query)[0] >= limit:
-            continue
-        _halve(times, size)
-        size += 2
-    return first
-
-
 # -- bounds for one pair --
 
 

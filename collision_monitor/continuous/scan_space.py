@@ -38,6 +38,14 @@ class ScanMotion(NamedTuple):
     order: int
 
 
+def straight_motion(start: np.ndarray, end: np.ndarray) -> ScanMotion:
+    """Return the motion of one second from ``start`` to ``end`` (nq,) at constant velocity."""
+    return ScanMotion(
+        np.array([0.0, 1.0]), np.column_stack([start, end - start]).ravel(),
+        np.arange(len(start)), 2,
+    )  # fmt: skip
+
+
 class Path(NamedTuple):
     """`ScanMotion` as windows: row ``piece * width + m`` of the coefficients is of column m."""
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from collision_monitor.continuous import straight_motion
+from collision_monitor.continuous import certificate
 from collision_monitor.continuous.clearance_scan import RESOLUTION
+from collision_monitor.continuous.scan_space import straight_motion
 from collision_monitor.continuous.scan_tables import scan_tables
 from collision_monitor.errors import CancelledError, ConfigurationError
 from collision_monitor.hierarchy.packed import windows
-from collision_monitor.hierarchy.query import near
+from collision_monitor.hierarchy.query import first_bad, near
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -89,12 +90,12 @@ class ModelPairs:
 
 
 class _Scan:
-    """Work space of certificates; see the arguments of `straight_motion.certify`."""
+    """Work space of certificates; see the arguments of `certificate.certify`."""
 
     def __init__(self, model: CollisionModel, pairs: ModelPairs) -> None:
         tables = scan_tables(model)
         self.space, self.hints, self.queries = tables.space(2), tables.hints.copy(), 0
-        shape = straight_motion.DEPTH + 1, len(pairs.pair_rows)
+        shape = certificate.DEPTH + 1, len(pairs.pair_rows)
         self.active = np.empty(shape, dtype=np.int64)
 
 
@@ -200,14 +201,15 @@ class Proximity:
         tables, scan = self.tables, self._scan
         if scan is None:
             scan = self._scan = _Scan(self.model, tables)
-        state, s, pair, distance, tests = straight_motion.certify(
-            *tables.arrays(), scan.space, scan.active, limits, start, end,
-            RESOLUTION, scan.hints, scan.queries,
+        for q in (start, end):
+            if (bad := first_bad(q)) >= 0:
+                raise self.model.refusal(-2 - bad, q)
+        state, s, pair, distance, tests = certificate.certify(
+            *tables.arrays(), scan.space, straight_motion(start, end), scan.active, limits,
+            (0.0, 1.0), RESOLUTION, 0.0, np.empty(len(start)), scan.hints, scan.queries,
         )  # fmt: skip
         scan.queries += tests
-        if state < 0:
-            raise self.model.refusal(state, np.where(np.isfinite(start), end, start))
-        return Certificate(state == straight_motion.CERTIFIED, s, pair, distance)
+        return Certificate(state == certificate.CERTIFIED, s, pair, distance)
 
     def keeps_at(self, q: np.ndarray, limits: np.ndarray) -> bool:
         """Whether every pair is at its limit or farther at ``q`` (nq,)."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.continuous.scan_space import ScanMotion
+from collision_monitor.continuous.scan_space import ScanMotion, straight_motion
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.query import add_gradients
 from collision_monitor.model.proximity import Certificate, Near, Proximity
@@ -180,10 +180,7 @@ class _Straight:
 
     def __init__(self, start: np.ndarray, end: np.ndarray) -> None:
         self.rest = start
-        self._motion = ScanMotion(
-            np.array([0.0, 1.0]), np.column_stack([start, end - start]).ravel(),
-            np.arange(len(start)), 2,
-        )  # fmt: skip
+        self._motion = straight_motion(start, end)
 
     def packed(self) -> ScanMotion:
         """The path as an argument of kernels."""

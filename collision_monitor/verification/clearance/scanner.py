@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from collision_monitor.continuous.certificate import (
+    CERTIFIED,
+    DEPTH,
+    TOO_NEAR,
+    UNDECIDED,
+    certify,
+)
 from collision_monitor.continuous.clearance_scan import (
     LIMITS,
     RESOLUTION,
     BinBounds,
     Minima,
     Precision,
-    first_below,
     measure,
     scan,
 )
@@ -166,11 +172,23 @@ class Scanner:
 
         The accuracy is ``instant`` s.
         """
-        motion = schedule.packed()
-        return first_below(
-            *self.arrays, self.tables.space(motion.order), motion, float(low), float(high), pair,
-            limit, instant, schedule.rest.copy(), self.tables.hints.copy(),
-        )  # fmt: skip
+        motion, space = schedule.packed(), self.tables.space(schedule.packed().order)
+        hints, limits = self.tables.hints.copy(), np.full(len(self.model.pairs), -np.inf)
+        limits[pair] = limit
+        active = np.empty((DEPTH + 1, 1), dtype=np.int64)
+        first, tests = np.inf, 0
+        while True:
+            state, time, _, _, more = certify(
+                *self.arrays, space, motion, active, limits, (low, min(first, high)), 0.0,
+                instant, schedule.rest.copy(), hints, tests,
+            )  # fmt: skip
+            if state == TOO_NEAR:
+                first = time
+            elif state == UNDECIDED:
+                low = time + instant
+            if state == CERTIFIED or min(first, high) - low <= instant:
+                return first
+            tests += more
 
     def _measure(self, request: ScanRequest, chosen: np.ndarray, known: Minima) -> None:
         """Measure some bins first, to estimate the minimum distances of pairs."""

@@ -20,7 +20,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule
-from unit.continuous.test_straight_motion import ARM, PLATE
+from unit.continuous.test_certificate import ARM, PLATE
 
 
 @pytest.fixture(scope="module")
