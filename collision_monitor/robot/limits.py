@@ -67,17 +67,25 @@ def urdf_limits(robot: Robot, soft: bool = False) -> dict[str, JointLimits]:
     """Limits of all joints that move, by name; with ``soft``, those of safety_controller as well.
 
     A continuous joint has no position limits.
+
+    Raises:
+        JointLimitsError: soft limits leave no position of a joint.
     """
     limits = {}
     for joint in robot.joints:
         if joint.moves:
-            turns = joint.kind == "continuous"
-            limits[joint.name] = JointLimits(
-                -math.inf if turns else max(joint.lower, joint.soft[0] if soft else -math.inf),
-                math.inf if turns else min(joint.upper, joint.soft[1] if soft else math.inf),
-                velocity=joint.velocity,
-                effort=joint.effort,
-            )
+            ends = joint.lower, joint.upper
+            if joint.kind == "continuous":
+                ends = -math.inf, math.inf
+            elif soft:
+                ends = max(joint.lower, joint.soft[0]), min(joint.upper, joint.soft[1])
+            if ends[0] > ends[1]:
+                raise JointLimitsError(
+                    f"robot {robot.name!r}: joint {joint.name!r}: its soft limits "
+                    f"{joint.soft[0]:g} .. {joint.soft[1]:g} (safety_controller) leave nothing of "
+                    f"its limits {joint.lower:g} .. {joint.upper:g}"
+                )
+            limits[joint.name] = JointLimits(*ends, velocity=joint.velocity, effort=joint.effort)
     return limits
 
 
@@ -89,7 +97,8 @@ def joint_limits(
     With ``soft``, position limits of safety_controller elements count as well.
 
     Raises:
-        JointLimitsError: as `read_joint_limits`, and if the position ranges of both do not overlap.
+        JointLimitsError: as `read_joint_limits`, and if the position ranges of both, or the soft
+            ones, do not overlap.
     """
     limits = urdf_limits(robot, soft)
     return limits if path is None else limits | tightened_limits(robot, path, tuple(limits), soft)

@@ -211,7 +211,7 @@ def _add_joint(element: etree._Element, result: Elements) -> None:
     if (safety := joint.find("safety_controller")) is not None:
         joint.remove(safety)
         low, high = (float(safety.get(f"soft_{b}_limit", "0")) for b in ("lower", "upper"))
-        if low < high and kind != "continuous":  # 0 to 0, the default, means none
+        if (low, high) != (0.0, 0.0) and kind != "continuous":  # 0 to 0, the default: none
             result.soft_limits[name] = low, high
     limit = joint.find("limit")
     bounds = ("lower", "upper")

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from urdf_parser_py.xml_reflection import core as parser_core
 
 from collision_monitor import CollisionModel
-from collision_monitor.errors import MeshError, RobotDescriptionError
+from collision_monitor.errors import JointLimitsError, MeshError, RobotDescriptionError
 from collision_monitor.robot.limits import urdf_limits
 from collision_monitor.robot.packages import publishable
 from collision_monitor.robot.urdf import load_robot
@@ -403,6 +403,16 @@ def test_soft_limits_are_those_of_the_safety_controller():
     limits = urdf_limits(loaded, soft=True)
     assert (limits["both"].lower, limits["both"].upper) == (-1.5, 1.0)
     assert limits | {"both": None} == urdf_limits(loaded) | {"both": None}
+
+
+@pytest.mark.parametrize(("lower", "upper"), [("2.5", "3"), ("1", "-1")])
+def test_soft_limits_that_leave_no_position_cannot_count(lower, upper):
+    inside = SAFETY + f"soft_lower_limit='{lower}' soft_upper_limit='{upper}'/>"
+    loaded = load_robot(robot(link("a"), link("b"), joint("elbow", "a", "b", inside=inside)))
+    assert urdf_limits(loaded)["elbow"].upper == 2.0
+    problem = f"joint 'elbow': its soft limits {lower} .. {upper} .* leave nothing of .* -2 .. 2$"
+    with pytest.raises(JointLimitsError, match=problem):
+        urdf_limits(loaded, soft=True)
 
 
 def test_missing_limits():
