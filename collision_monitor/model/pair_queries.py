@@ -19,6 +19,7 @@ from collision_monitor.hierarchy.packed import close_all_but, pack_model
 from collision_monitor.mesh_distance.mesh_distance import CROSSINGS, Crossing, ExactDistance
 from collision_monitor.model.leaf_queries import LeafQueries
 from collision_monitor.model.placed_leaves import PlacedLeaves
+from collision_monitor.robot.angles import whole_turns
 from collision_monitor.robot.bodies import link_poses, relative_reach, rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import Scene
@@ -215,12 +216,13 @@ class PairQueries(LeafQueries):
         """Configurations (homes, nq) in which the robot may rest.
 
         All joints at zero or the limit nearest to it, and so for each named state of the SRDF with
-        the positions that it gives.
+        the positions that it gives, without whole turns of joints that have no end stops.
         """
         zero = dict.fromkeys(self.joint_names, 0.0)
         homes = [zero, *(zero | dict(state) for state in self.semantics.states.values())]
         rows = np.array([[home[name] for name in self.joint_names] for home in homes])
-        rows = rows.reshape(len(homes), len(zero)).clip(self.lower, self.upper)
+        rows = rows.reshape(len(homes), len(zero))
+        rows = (rows + whole_turns(rows, 0.0, self.bodies.endless)).clip(self.lower, self.upper)
         return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
     def surface_distances(

@@ -6,8 +6,8 @@
 disables every pair of that link, except those that an ``<enable_collisions link1 link2>`` enables;
 this has precedence over pairs disabled by default only, as in MoveIt. An enabled pair is checked
 even if it would be left out without the SRDF, because its shapes overlap by design or one joint
-connects its links. A ``<group_state>`` is a pose in which the robot may rest. Other elements (end
-effectors, virtual joints) are ignored.
+connects its links. A ``<group_state>`` is a pose in which the robot may rest, unless it is
+beyond a joint limit. Other elements (end effectors, virtual joints) are ignored.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.urdf_elements import check_root
 
+_ROUNDED = 1e-3  # rad or m that a position may be beyond a limit, since files round
 _OF_PAIRS = ("disable_collisions", "enable_collisions", "disable_default_collisions")
 
 
@@ -175,6 +176,12 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
     states, problems = _states(document, robot)
     if problems:
         warnings.append(f"{document.name}: ignored in group states: {', '.join(problems)}")
+    if beyond := _beyond_limits(states, robot):
+        warnings.append(
+            f"{document.name}: named states beyond joint limits of the URDF are ignored: "
+            f"{shortened(beyond.values(), separator='; ')}"
+        )
+        states = {name: state for name, state in states.items() if name not in beyond}
     return Semantics(disabled, links, joints, tuple(warnings), enabled, other_robot, states)
 
 
@@ -218,6 +225,23 @@ def _states(
             elif len(text.split()) < 2:  # several are of a floating or planar joint
                 problems[f"position {text!r} of joint {joint!r}"] = None
     return states, list(problems)
+
+
+def _beyond_limits(states: Mapping[str, Mapping[str, float]], robot: Robot) -> dict[str, str]:
+    """States that the robot cannot take, as of angles in degrees, each with a joint."""
+    limited = [
+        joint
+        for joint in robot.joints
+        if joint.moves and joint.kind != "continuous" and joint.mimic is None
+    ]
+    return {
+        name: f"{name!r} ({joint.name} = {state[joint.name]:g}, not in "
+        f"[{joint.lower:g}, {joint.upper:g}])"
+        for name, state in states.items()
+        for joint in limited
+        if joint.name in state
+        and not joint.lower - _ROUNDED <= state[joint.name] <= joint.upper + _ROUNDED
+    }
 
 
 def _decided_pairs(

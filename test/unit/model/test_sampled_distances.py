@@ -16,6 +16,7 @@ from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.robot.composed import Mounted, compose
 from collision_monitor.robot.srdf import load_srdf
+from collision_monitor.robot.urdf import load_robot
 from collision_monitor.self_collision.preparation import within
 
 # A ball on a slide that stays 45 to 65 mm from a post, and one in a shelf that it overlaps.
@@ -167,10 +168,18 @@ def test_named_states_of_the_srdf_are_home():
     assert (pair.warn, pair.stop) == pytest.approx((0.016, 0.008))
     assert rests(Monitor(urdf), [-0.09, -0.09]).level is not Level.OK
     assert rests(Monitor(model), [-0.09, -0.09]).level is Level.OK
-    # Zero itself is one pose; a position beyond a limit counts as the limit.
-    for position, homes in ((0, [[0.0, 0.0]]), (9, [[0.0, 0.0], [1.0, 1.0]])):
+    # Zero itself is one pose, as is one that the fingers cannot take; a rounded limit is the limit.
+    zero = [0.0, 0.0]
+    for position, homes in ((0, [zero]), (9, [zero]), (1.0005, [zero, [1.0, 1.0]])):
         other = CollisionModel(urdf.robot, load_srdf(STATE.format(position), urdf.robot))
         assert other.home_configurations().tolist() == homes
+
+
+def test_whole_turns_of_a_joint_without_end_stops_are_not_part_of_home():
+    turning = load_robot(robot(link("a"), link("b"), joint("j", "a", "b", "continuous")))
+    back = load_srdf(STATE.format(5.0).replace('"a"', '"j"'), turning)
+    model = CollisionModel(turning, back)
+    assert model.home_configurations().ravel() == pytest.approx([0.0, 5.0 - 2.0 * np.pi])
 
 
 def test_a_pair_that_is_usually_near_does_not_stop_above_its_usual_distance():

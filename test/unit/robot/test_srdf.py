@@ -54,6 +54,24 @@ def test_disabled_pairs_and_reasons(robot):
     assert Semantics().disabled == {}
 
 
+def test_a_named_state_beyond_a_limit_is_no_pose_of_rest(robot):
+    values = {"degrees": 90.0, "rounded": robot.joints[0].upper + 5e-4}
+    semantics = load_srdf(
+        srdf(
+            *(
+                f"<group_state name='{name}'><joint name='j1' value='{value}'/>"
+                f"<joint name='j2' value='0.1'/></group_state>"
+                for name, value in values.items()
+            ),
+            "<group_state name='turned'><joint name='k1' value='7'/></group_state>",
+        ),
+        robot,
+    )
+    assert set(semantics.states) == {"rounded", "turned"}
+    (warning,) = semantics.warnings
+    assert "beyond joint limits of the URDF are ignored: 'degrees' (j1 = 90, not in [" in warning
+
+
 def test_named_states_of_one_name_are_one(robot):
     semantics = load_srdf(
         srdf(
