@@ -149,7 +149,15 @@ def _other_start(motion: LoadedMotion, beside: SimultaneousMotion) -> str:
 
 def _parts(motion: LoadedMotion, beside: Sequence[SimultaneousMotion]) -> list[Scheduled]:
     """The motion without joints that only other motions move or know, and these motions."""
-    taken = motion.named.union(motion.known, *(b.motion.named for b in beside))
+    movers = dict.fromkeys(motion.named, motion.source)
+    for b in beside:
+        if twice := sorted(movers.keys() & b.motion.named):
+            raise TrajectoryError(
+                f"joint {twice[0]!r} is moved by {movers[twice[0]]} and by {b.motion.source}: "
+                "leave it out of one of them"
+            )
+        movers |= dict.fromkeys(b.motion.named, b.motion.source)
+    taken = motion.known | movers.keys()
     others = []
     for b in beside:
         others.append(b.motion.only(b.motion.named | (b.motion.known - taken)))

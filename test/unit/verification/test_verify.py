@@ -104,6 +104,9 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
     result = verify(model(), folding("j1", "j3"), settings)
     assert result.verdict is Verdict.NOT_CHECKED
     assert result.reason.startswith("j2: a trajectory cannot start at 200000000.0 s: starts are")
+    settings = Settings(exact=False, beside=[SimultaneousMotion(folding("j2", "j1"))])
+    reason = verify(model(), folding("j1", "j3"), settings).reason
+    assert reason == "joint 'j1' is moved by j1 and by j2: leave it out of one of them"
 
 
 @pytest.mark.parametrize(
