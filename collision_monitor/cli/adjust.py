@@ -17,6 +17,7 @@ from collision_monitor.cli.options import (
     add_bag_arguments,
     add_positions_argument,
     add_setting,
+    check_bag_arguments,
     check_outputs,
     files_read,
     output_path,
@@ -102,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plot:
         adjust_report.require_plot(options.plot)
     file = open_motion(options.motion)  # errors in it are reported before the model is loaded
+    check_bag_arguments(options, [file.path])
     model = load_model(options)
     motion = read_motion(
         file, model.robot, topic=options.topic, stamps=options.stamps, scene=model.scene

@@ -24,6 +24,7 @@ from collision_monitor.common.settings import Setting
 from collision_monitor.common.text import closest, named_numbers
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.motion.bags import is_bag
 
 
 class Exit(IntEnum):
@@ -133,6 +134,25 @@ def add_bag_arguments(parser: argparse._ActionsContainer) -> None:
         "--stamps", choices=("header", "receive"), default="header",
         help="times of a bag: those in headers, or of recording (default %(default)s)",
     )  # fmt: skip
+
+
+def topic_of(options: argparse.Namespace, path: Path) -> list[str] | None:
+    """The ``--topic`` of one of several motions; only bags have topics."""
+    return options.topic if is_bag(path) else None
+
+
+def check_bag_arguments(options: argparse.Namespace, paths: Sequence[Path]) -> None:
+    """Check that ``--topic`` and ``--stamps`` apply to one of the motions.
+
+    Raises:
+        MotionError: one of them is given, and no motion is a bag.
+    """
+    given = "--stamps receive" if options.stamps == "receive" else ""
+    if options.topic:
+        given = f"--topic {options.topic[0]}"
+    if given and not any(map(is_bag, paths)):
+        names = ", ".join(map(str, paths)) or "no motion"
+        raise MotionError(f"{given}: is for ROS 2 bags, and no bag is given ({names})")
 
 
 # -- positions of joints --

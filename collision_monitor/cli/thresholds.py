@@ -19,7 +19,9 @@ import numpy as np
 from collision_monitor.cli.options import (
     add_bag_arguments,
     add_positions_argument,
+    check_bag_arguments,
     parse_configuration,
+    topic_of,
 )
 from collision_monitor.cli.robots import add_model_arguments, given_thresholds, load_model
 from collision_monitor.cli.seen_distances import Seen, seen_near
@@ -34,7 +36,7 @@ from collision_monitor.model.thresholds import (
     pattern_of,
 )
 from collision_monitor.motion import read_motion
-from collision_monitor.motion.motion_files import Kind, open_motion
+from collision_monitor.motion.motion_files import open_motion
 
 # Pairs nearer than this at rest (metres) are named on standard error.
 _VERY_NEAR = 0.005
@@ -86,12 +88,13 @@ def run(options: argparse.Namespace) -> int:
     """Print the file; pairs that touch often or at rest are in comments, and on standard error."""
     start = given_thresholds(options, WARN_DISTANCE, STOP_DISTANCE)
     files = [open_motion(path) for path in options.motion]
+    check_bag_arguments(options, [file.path for file in files])
     model = load_model(options)
     q = parse_configuration(options.q, model)
     motions = [
         (file.path, read_motion(
-            file, model.robot, topic=options.topic if file.kind is Kind.BAG else None,
-            stamps=options.stamps, scene=model.scene,
+            file, model.robot, topic=topic_of(options, file.path), stamps=options.stamps,
+            scene=model.scene,
         )) for file in files
     ]  # fmt: skip
     # Raises for a rule without a match.

@@ -17,6 +17,7 @@ from typing import Any
 from collision_monitor.cli.options import (
     LiveProgress,
     add_bag_arguments,
+    check_bag_arguments,
     check_outputs,
     discard_output,
     files_read,
@@ -24,6 +25,7 @@ from collision_monitor.cli.options import (
     parse_positions,
     print_json,
     timed_motion,
+    topic_of,
     vector,
 )
 from collision_monitor.cli.robots import (
@@ -206,13 +208,17 @@ def _report_not_checked(options: argparse.Namespace, reason: str) -> None:
 
 def _inputs(options: argparse.Namespace, motions: Sequence[Path]) -> dict[str, str]:
     """Real paths of all inputs, with a noun for each."""
-    measured = [options.measured] if options.measured else []
-    beside = (path for path, _ in (*options.beside, *(options.other_motion or ()), *measured))
     return {
         **{os.path.realpath(path): "motion" for path in motions},
         **files_read(options, _READ),
-        **{os.path.realpath(path): "motion beside" for path in beside},
+        **{os.path.realpath(path): "motion beside" for path in _beside_paths(options)},
     }
+
+
+def _beside_paths(options: argparse.Namespace) -> list[Path]:
+    """Files of other motions than the verified ones."""
+    measured = [options.measured] if options.measured else []
+    return [path for path, _ in (*options.beside, *(options.other_motion or ()), *measured)]
 
 
 def _verify(
@@ -223,6 +229,7 @@ def _verify(
     if options.report:
         require_report()
     check_outputs(options, ("report", "junit", "envelopes"), _inputs(options, paths))
+    check_bag_arguments(options, [*paths, *_beside_paths(options)])
     for option in ("envelopes", "measured"):
         if len(paths) > 1 and getattr(options, option):
             raise MotionError(f"--{option}: requires one motion, but {len(paths)} are given")
@@ -356,9 +363,12 @@ def _beside(
 ) -> SimultaneousMotion:
     """A motion of ``robot`` and its start."""
     joints = [joint.name for joint in robot.joints]  # others move other joints
+    # Where the verified motion is a bag, the topics are its own.
+    topic = None if any(map(is_bag, options.motion)) else topic_of(options, path)
     motion = load_trajectory(
-        path, robot, ignored=options.ignore, elsewhere=joints, scene=scene
-    )
+        path, robot, topic=topic, stamps=options.stamps,
+        ignored=options.ignore, elsewhere=joints, scene=scene,
+    )  # fmt: skip
     if prefix:
         motion = prefixed_motion(motion, prefix)
     return SimultaneousMotion(motion, start)
@@ -379,7 +389,7 @@ def _loader(
         motion = load_trajectory(
             path,
             model.robot,
-            topic=options.topic if is_bag(path) else None,
+            topic=topic_of(options, path),
             stamps=options.stamps,
             held=held,
             ignored=options.ignore,

@@ -17,14 +17,16 @@ from collision_monitor.cli.options import (
     add_bag_arguments,
     add_positions_argument,
     add_setting,
+    check_bag_arguments,
     parse_configuration,
+    topic_of,
     value_of,
 )
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.settings import Setting
 from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE
 from collision_monitor.motion import read_motion
-from collision_monitor.motion.motion_files import Kind, open_motion
+from collision_monitor.motion.motion_files import open_motion
 from collision_monitor.viewer.page import Page
 from collision_monitor.viewer.server import LOOPBACK, USUAL_PORT, free_address, require_viser
 
@@ -98,13 +100,14 @@ def run(options: argparse.Namespace) -> int:
     require_viser()  # before the model is loaded
     free_address(options.host, options.port)
     files = [open_motion(path) for path in options.motion]
+    check_bag_arguments(options, [file.path for file in files])
     model = load_model(options)
     motions = []
     for file in files:
-        topic = options.topic if file.kind is Kind.BAG else None
         motion = read_motion(
-            file, model.robot, topic=topic, stamps=options.stamps, scene=model.scene
-        )
+            file, model.robot, topic=topic_of(options, file.path), stamps=options.stamps,
+            scene=model.scene,
+        )  # fmt: skip
         motions.append((file.path.stem, motion.with_held()))
     q = np.clip(parse_configuration(options.q, model), *model.position_limits)
     page = Page(

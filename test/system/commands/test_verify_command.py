@@ -156,6 +156,21 @@ def test_a_motion_beside_it_begins_at_its_start(verify, cell):
         assert code == 2 and says in errors
 
 
+def test_topics_and_stamps_need_a_bag(verify, cell):
+    made_bags = pytest.importorskip("support.files.made_bags")
+    (cell / "one.csv").write_text("time,j1,j3\n0,0,0\n5,0.1,0\n")
+    unstamped = [("/js", k, made_bags.state(0.0, ["j2"], [0.1 * k])) for k in range(1, 4)]
+    other = [("/other", 1.0, made_bags.state(1.0, ["neck"], [0.0]))]
+    bag = made_bags.write_bag(cell / "bag", [*unstamped, *other])
+    for options in (("--topic", "/js"), ("--stamps", "receive")):
+        code, _, errors = verify("one.csv", *options)
+        assert code == 2 and f"{' '.join(options)}: is for ROS 2 bags" in errors
+    beside = "one.csv", "--beside", str(bag), "--recorded"
+    assert "choose a topic (--topic)" in verify(*beside)[2]
+    assert "have no stamp" in verify(*beside, "--topic", "/js")[2]
+    assert verify(*beside, "--topic", "/js", "--stamps", "receive")[0] == 0
+
+
 def test_a_motion_beside_it_is_held_to_its_limits_too(verify, cell):
     (cell / "l.yaml").write_text("joint_limits: {j2: {max_velocity: 0.01}}\n")
     (cell / "one.csv").write_text("time,j1,j3\n0,0,0\n5,0.1,0\n")
