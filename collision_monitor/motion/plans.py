@@ -33,6 +33,7 @@ from collision_monitor.robot.scene import Scene
 from collision_monitor.robot.yaml_values import finite_number, shown
 
 _TRAJECTORY = {"joint_names", "points"}
+_STATE_KEYS = {"name", "position"}
 _MULTI_DOF = ("multi_dof_joint_trajectory", "multi_dof_trajectory")
 _STATE = {"joint_state", "multi_dof_joint_state", "attached_collision_objects"}
 
@@ -45,6 +46,10 @@ def find_points(documents: Sequence[Any], path: Path) -> Points:
             degrees of freedom moves, names are missing or repeated, values are missing, too many
             or not finite, accelerations have no velocities, or times do not increase.
     """
+    if any(isinstance(one, Mapping) and _STATE_KEYS <= set(one) for one in documents):
+        raise MotionError(
+            f"{path}: joint states are read from a bag ('ros2 bag record'), not from YAML"
+        )
     if len(documents) != 1:
         content = f"{len(documents)} messages" if documents else "an empty file"
         raise MotionError(f"{path}: expected one JointTrajectory, got {content}")

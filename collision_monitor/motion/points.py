@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -111,8 +112,8 @@ def _header_hint(header: list[str]) -> str:
             ": this is a table of PlotJuggler; name the first column 'time' and each column of "
             "positions as its joint (not '/joint_states/elbow/position'), leave the others out"
         )
-    if header[0].lower() in ("time", "t", "timestamp", "time_s", "seconds"):
-        return ": name the first column 'time', in seconds"
+    if re.match(r"(time|t|timestamp|seconds)\b", header[0].lower().replace("_", " ")):
+        return ": name the first column 'time', in seconds, the others as joints, without units"
     return ""
 
 
@@ -160,7 +161,8 @@ def points_of(names: Any, points: Any, where: str) -> Points:
     for number, point in enumerate(points):
         at = f"{where}: points[{number}]"
         if not isinstance(point, Mapping):
-            raise MotionError(f"{at}: {shown(point)} is not a point with 'positions'")
+            hint = "; print all with 'ros2 topic echo --full-length'" if point == "..." else ""
+            raise MotionError(f"{at}: {shown(point)} is not a point with 'positions'{hint}")
         states[0, number] = checked_values("positions", point.get("positions"), names, at)
         for order, key in enumerate(("velocities", "accelerations"), 1):
             if point.get(key) not in (None, []):

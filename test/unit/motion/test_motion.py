@@ -39,6 +39,8 @@ def test_a_motion_is_linear_between_its_rows_and_held_at_its_ends(tmp_path):
         ("time;a\n0;1,5\n", "header 'time;a', not 'time,<joint>,...': write commas between"),
         ("__time,/js/a/position\n0,1\n", "a table of PlotJuggler; name the first column 'time'"),
         ("Time,a\n0,1\n", ": name the first column 'time', in seconds"),
+        ("time [s],a [rad]\n0,1\n", "in seconds, the others as joints, without units"),
+        ("time_s,a\n0,1\n", ": name the first column 'time', in seconds"),
         ("time,a,\n1,2,3\n", ":1: header 'time,a,', not 'time,<joint>,...': column 3 has no name"),
         ("time\ta\n0\t1\n", ": write commas between the columns"),
         ("time a\n0 1\n", ": write commas between the columns"),
