@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from collision_monitor.common.limits import array_range_problem
 from collision_monitor.geometry.convex import ROUND
 from collision_monitor.robot.description import Shape
 
@@ -57,6 +58,18 @@ def _check(shape: Shape, known: Collection[str] = KINDS) -> None:
     """Raise a ValueError unless the kind of a shape is ``known``."""
     if shape.kind not in known:
         raise unknown_kind(shape, known)
+
+
+def size_problem(shape: Shape) -> str:
+    """Why a shape is none of `KINDS` with its size, as of "its ..."; empty if it is one."""
+    if shape.kind not in KINDS:
+        return f"kind: {unknown_kind(shape, KINDS)}"
+    count = 3 if shape.kind == "box" else len(KINDS[shape.kind])
+    size = np.array(shape.size, dtype=float)
+    if size.shape != (count,) or not (size >= 0.0).all():
+        return f"size {shape.size!r}: a {shape.kind} has {count} lengths, not below 0 m"
+    problem = array_range_problem(size)
+    return f"size: {problem}" if problem else ""
 
 
 def sizes_by_key(shape: Shape) -> dict[str, float | list[float]]:

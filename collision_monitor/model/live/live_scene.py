@@ -22,6 +22,7 @@ from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.model.live.packed_objects import PackedObjects
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import pose_problem
+from collision_monitor.robot.shape_kinds import size_problem
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -409,17 +410,18 @@ def _geometry_of(
     name: str, shape: Shape | ObjectGeometry | np.ndarray, pose: np.ndarray, most: int
 ) -> tuple[ObjectGeometry, np.ndarray]:
     """The geometry of an object of at most ``most`` leaves, and its pose."""
+    pose = np.asarray(pose, dtype=float)
     if isinstance(shape, ObjectGeometry):
         return shape, pose
     if not isinstance(shape, Shape):
         return ObjectGeometry.of_leaves(np.ascontiguousarray(shape, dtype=float)), pose
-    if problem := array_range_problem(np.array(shape.size)):
-        raise LiveSceneError(f"{name}: its size: {problem}")
+    if problem := size_problem(shape) or pose_problem(pose):
+        raise LiveSceneError(f"{name}: its {problem}")
     try:
         geometry = ObjectGeometry.of_shape(replace(shape, pose=_IDENTITY), most)
     except FitError as error:
         raise LiveSceneError(f"{name}: {error}") from None
-    return geometry, np.asarray(pose, dtype=float) @ shape.pose
+    return geometry, pose @ shape.pose
 
 
 def _require_leaves(name: str, leaves: np.ndarray) -> None:

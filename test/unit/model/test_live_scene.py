@@ -434,6 +434,11 @@ def test_too_many_objects_are_an_error_and_nothing_is_dropped(live):
         (("x", np.full((1, 7), np.inf)), "not finite"),
         (("x", -BALL), "below 0 m"),
         (("x", np.zeros((0, 7))), r"not \(k, 7\)"),
+        (("x", Shape("box", np.eye(4), (-0.2, 0.3, 0.4))), r"its size \(-0.2, .*not below 0 m"),
+        (("x", Shape("cylinder", np.eye(4), (0.1, -0.4))), "a cylinder has 2 lengths, not below"),
+        (("x", Shape("box", np.eye(4), (0.1, 0.4))), "a box has 3 lengths"),
+        (("x", Shape("cone", np.eye(4), (0.1, 0.4))), "kind 'cone' is not supported"),
+        (("x", Shape("sphere", np.eye(4), (0.1,)), None, np.eye(3)), r"not \(4, 4\)"),
         (("x", BALL, None, np.eye(4), "wrist_3_link"), "not a list of names"),
     ],
 )
