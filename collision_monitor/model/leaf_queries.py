@@ -23,7 +23,11 @@ _FLOAT = np.dtype(np.float64)
 
 def require_length(margin: float) -> None:
     """Raise ConfigurationError unless a margin is a finite length, metres."""
-    if not math.isfinite(margin):  # numpy.isfinite would take as long as a small query
+    try:
+        is_length = math.isfinite(margin)  # numpy.isfinite would take as long as a small query
+    except TypeError:
+        is_length = False
+    if not is_length:
         raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
 
 
@@ -125,7 +129,8 @@ class LeafQueries:
 
     def _nearest_leaves(self, q: Sequence[float] | np.ndarray) -> tuple:
         """Two leaves, their distance, and nine coordinates of points and normal."""
-        result = query.distance(*self.packed, self.configuration(q))
+        q = self.configuration(q)
+        result = query.distance(*self.packed, q)
         if result[0] < 0:
             raise self.refusal(result[0], q)
         return result

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from collision_monitor.common.disk_cache import content_key
+from collision_monitor.common.limits import LARGEST_OF_JOINT
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.shapes import Fit, FitSettings
 from collision_monitor.geometry.leaf import Leaf
@@ -254,9 +255,15 @@ class PairQueries(LeafQueries):
         return self._exact_distance().arrays
 
     def link_poses(self, q: Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
-        """Pose (4, 4) of every link of the robot at ``q`` (nq,), in the base frame."""
-        rows = self.configuration(q).reshape(1, -1)
-        poses = link_poses(self.bodies, self.robot.links, rows)
+        """Pose (4, 4) of every link of the robot at ``q`` (nq,), in the base frame.
+
+        Raises:
+            ConfigurationError: q has the wrong shape or a value that is not finite.
+        """
+        q = self.configuration(q)
+        if len(bad := np.flatnonzero(~(np.abs(q) <= LARGEST_OF_JOINT))):
+            raise self.refusal(-2 - int(bad[0]), q)
+        poses = link_poses(self.bodies, self.robot.links, q.reshape(1, -1))
         return {link: pose[0] for link, pose in poses.items()}
 
     def work_space(self, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -65,7 +65,7 @@ def test_a_bad_row_is_named_by_its_place_in_the_whole_batch(model):
             call(rows, threads=2)
 
 
-@pytest.mark.parametrize("margin", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("margin", [np.nan, np.inf, -np.inf, "0.1", None, [0.1, 0.1]])
 def test_a_margin_that_is_no_length_is_refused(model, margin):
     rows = model.random_configurations(2)
     for call in (lambda: model.is_clear(rows, margin), lambda: model.contacts(rows[0], margin)):
@@ -90,13 +90,15 @@ def test_lists_and_other_types_of_numbers_are_configurations_too(model):
         ([0.0, 0.0, 0.0], r"shape \(3,\).*4 joints: j1, j2, j3, j4"),
         ([[0.0] * 4], r"shape \(1, 4\)"),
         ([0.0, np.nan, 0.0, 0.0], "'j2' is at nan"),
+        ([0.0, None, 0.0, 0.0], "'j2' is at nan"),
         ([0.0, 0.0, 0.0, -np.inf], "'j4' is at -inf"),
         (["a", "b", "c", "d"], "not an array of numbers"),
         (None, "q"),
     ],
 )
 def test_a_bad_configuration_is_named(model, q, says):
-    for ask in (model.distance, model.distances, model.contacts, model.leaf_segments):
+    asked = model.distance, model.distances, model.contacts, model.leaf_segments, model.link_poses
+    for ask in asked:
         with pytest.raises(ConfigurationError, match=says if ask != model.distances else None):
             ask(q)
 
