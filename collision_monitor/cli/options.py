@@ -198,7 +198,7 @@ def parse_positions(text: str, model: CollisionModel) -> dict[str, float]:
         if name not in model.joint_names:
             raise ConfigurationError(
                 f"--q: '{model.name}' has no joint {name!r} to set; it has "
-                f"{closest(name, model.joint_names, 20)}"
+                f"{closest(name, model.joint_names, 20) or 'none'}"
             )
     return positions
 

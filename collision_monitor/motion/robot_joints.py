@@ -132,7 +132,7 @@ def led_by(joint_names: Iterable[str], robot: Robot) -> frozenset[str]:
 
 
 def _quoted(names: Sequence[str]) -> str:
-    return shortened(map(repr, names), 20)
+    return shortened(map(repr, names), 20) or "none"
 
 
 def _columns_by_joint(

@@ -67,7 +67,7 @@ class Motion:
         """
         if unknown := [name for name in self.joint_names if name not in joint_names]:
             raise MotionError(
-                f"{owner} has no joint {unknown[0]!r}; it has {', '.join(joint_names)}"
+                f"{owner} has no joint {unknown[0]!r}; it has {', '.join(joint_names) or 'none'}"
             )
         positions = np.tile(np.asarray(rest, dtype=float), (len(self.times), 1))
         columns = [joint_names.index(name) for name in self.joint_names]

@@ -88,6 +88,12 @@ def test_a_fixed_joint_may_be_named_but_not_moved():
         put(motion(hold=[2, 2, 2.5]))
 
 
+def test_a_robot_without_joints_has_none():
+    still = load_robot(robot(link("a"), name="still"))
+    with pytest.raises(MotionError, match="'still' has no joint 'turn'; it has none"):
+        on_robot(Trajectory.through(("turn",), [0.0, 1.0], [[0.0], [1.0]]), still, "file")
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "says"),
     [
