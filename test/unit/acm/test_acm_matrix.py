@@ -103,9 +103,8 @@ def test_a_link_that_is_inside_another_always_meets_it():
     assert verdict.meeting is not Meeting.NEVER
 
 
-@pytest.mark.parametrize("name", ["ur5", "panda"])
-def test_every_pair_of_an_arm_is_decided(name):
-    model = load_model(name)
+def test_every_pair_of_an_arm_is_decided():
+    model = load_model("panda")
     verdicts = classify(model, settings=SearchSettings(seconds=60.0))
     for verdict in verdicts:
         assert verdict.meeting is not Meeting.NEVER or verdict.ground is not Ground.SAMPLES

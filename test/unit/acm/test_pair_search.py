@@ -67,7 +67,7 @@ def searched(pair, most=100_000):
     return search
 
 
-@pytest.mark.parametrize("gap", [0.05, 0.025, 0.021])
+@pytest.mark.parametrize("gap", [0.05, 0.025])
 def test_arms_that_pass_each_other_are_proved(gap):
     _, pair = pair_of(ARMS.replace("{gap}", str(gap)), "left", "right")
     search = searched(pair)
@@ -114,9 +114,8 @@ def test_random_arms_never_meet_where_it_is_proved():
     assert proved > 2 and met > 2
 
 
-@pytest.mark.parametrize("gap", ["0.0205", "0.0201"])  # the second has to go deep
-def test_the_part_that_is_not_proved_holds_all_that_meets(gap):
-    _, pair = pair_of(ARMS.replace("{gap}", gap), "left", "right")
+def test_the_part_that_is_not_proved_holds_all_that_meets():
+    _, pair = pair_of(ARMS.replace("{gap}", "0.0201"), "left", "right")  # has to go deep
     search, before, part = PairSearch(pair), 1.0, 0
     for most in (1, 40, 200, 400, *[10_000] * 13):
         search.prove(most)

@@ -74,8 +74,8 @@ def test_nothing_comes_nearer_than_the_bounds_say(drawn, seed, largest):
     pair, box, rng = box_of(drawn, seed, largest)
     chain = box.chain
     middle = box.distances(box.q)
-    rows = [box.q + box.half * s for s in rng.choice([-1.0, 0.0, 1.0], (20, len(box.q)))]
-    rows += [box.q + box.half * s for s in rng.uniform(-1.0, 1.0, (20, len(box.q)))]
+    rows = [box.q + box.half * s for s in rng.choice([-1.0, 0.0, 1.0], (10, len(box.q)))]
+    rows += [box.q + box.half * s for s in rng.uniform(-1.0, 1.0, (6, len(box.q)))]
     least = np.min([box.distances(row) for row in rows], axis=0)
     for start in (0, chain.rows):
         lowest = np.inf
