@@ -174,7 +174,7 @@ def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path)
     assert "compiled anew at every start" in errors
 
 
-# -- damaged files -------------------------------------------------------------------
+# -- full disks ----------------------------------------------------------------------
 
 
 def test_a_disk_that_is_full_costs_time_only(tmp_path):
@@ -184,19 +184,6 @@ def test_a_disk_that_is_full_costs_time_only(tmp_path):
     assert float(done.stdout.split()[-1]) == pytest.approx(3**0.5 * 3)
     assert done.stderr.count("compiled kernels cannot be kept in") == 1, done.stderr
     assert "compiled anew at every start" in done.stderr
-
-
-def test_kernels_are_compiled_anew_after_damage(tmp_path):
-    place = {"NUMBA_CACHE_DIR": str(tmp_path)}
-    directory, _ = ask(**place)
-    assert Path(directory).is_relative_to(tmp_path)
-    files = [path for kind in ("nbi", "nbc") for path in tmp_path.rglob(f"*.{kind}")]
-    for k, path in enumerate(files):
-        content = path.read_bytes()  # zeros: as some file systems leave files after a power failure
-        path.write_bytes(content[: len(content) // 2] if k % 2 else bytes(len(content)))
-    _, errors = ask(**place)
-    assert files
-    assert errors.count("compiled anew") == len(files)
 
 
 # -- several processes ---------------------------------------------------------------
@@ -212,12 +199,20 @@ def warm_up(cache):
     )  # fmt: skip
 
 
-def test_processes_that_begin_together_compile_once(tmp_path):
+def test_processes_that_begin_together_compile_once_and_damaged_files_are_compiled_anew(tmp_path):
     together = [warm_up(tmp_path) for _ in range(2)]
     found = [process.communicate(timeout=600)[0].split() for process in together]
     assert sorted(int(words[-1]) for words in found) == [0, 1]
     assert len({words[-2] for words in found}) == 1
+    assert Path(found[0][-3]).is_relative_to(tmp_path)
     assert not list(tmp_path.rglob("*.lock"))
+    files = [path for kind in ("nbi", "nbc") for path in tmp_path.rglob(f"*.{kind}")]
+    for k, path in enumerate(files):
+        content = path.read_bytes()  # zeros: as some file systems leave files after a power failure
+        path.write_bytes(content[: len(content) // 2] if k % 2 else bytes(len(content)))
+    _, errors = ask(NUMBA_CACHE_DIR=str(tmp_path))
+    assert files
+    assert errors.count("compiled anew") == len(files)
 
 
 def test_a_process_killed_while_it_writes_machine_code_does_not_affect_others(tmp_path):

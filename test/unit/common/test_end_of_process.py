@@ -28,20 +28,17 @@ def test_only_programs_of_nodes_end_early(arguments, is_node):
     assert is_program_of_a_node(arguments) == is_node
 
 
-def test_the_library_leaves_signals_alone():
-    code = "import signal, collision_monitor; print(signal.getsignal(signal.SIGTERM))"
-    assert run_python(code).stdout.strip() == str(signal.SIG_DFL)
-
-
-def test_the_end_takes_children_along():
+def test_the_library_leaves_signals_alone_and_the_end_takes_children_along():
     code = (
-        "import subprocess, sys\n"
+        "import signal, subprocess, collision_monitor\n"
         "from collision_monitor.common.end_of_process import end_now\n"
         "child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
-        "print(child.pid, flush=True)\n"
+        "print(signal.getsignal(signal.SIGTERM).name, child.pid, flush=True)\n"
         "end_now()\n"
     )
-    child = int(run_python(code).stdout)
+    handler, number = run_python(code).stdout.split()
+    child = int(number)
+    assert handler == "SIG_DFL"
     if is_alive(child):
         os.kill(child, signal.SIGKILL)
         pytest.fail("the child is alive")
