@@ -7,7 +7,9 @@ import pytest
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
+from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import empty_model
 
 NUMBERS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 
@@ -38,3 +40,9 @@ def test_those_of_a_model_lie_on_their_leaves_apart_and_in_penetration():
         assert n @ (second - first) > 0.0
         signs.add(clearance.distance > 0.0)
     assert signs == {True, False}
+
+
+def test_a_model_of_nothing_has_nothing_near():
+    numbers, index = empty_model()
+    assert query.distance(numbers, index, np.empty(0))[:2] == (-1, -1)
+    assert query.contacts(numbers, index, np.empty(0), 1.0, np.empty((2, 2), np.int64)) == 0

@@ -32,13 +32,23 @@ def versions():
             for d in gc.get_objects() if isinstance(d, Dispatcher)}
 
 def approach(monitor):
-    for k in range(40):
-        now = 50.0 + 0.01 * k
-        state = monitor.update([*JOINTS, "mast_joint"], (*apart(0.2 - 0.01 * k), 0.3), now, now)
+    for k in range(20):
+        now = 50.0 + 0.02 * k
+        state = monitor.update([*JOINTS, "mast_joint"], (*apart(0.2 - 0.02 * k), 0.3), now, now)
         monitor.behaviour.time_to_collision(monitor.buffer.q)
         monitor.distances()
         monitor.behaviour.escape_direction(monitor.buffer.q)
     assert state.clearance.distance < 0.0 and state.action == "stop"
+
+# Without shapes and a behaviour, only what every joint state asks for is there.
+robot = model()
+q = np.zeros(len(robot.joint_names))
+Monitor(robot, behaviour=None, narrow_phase="leaf")
+before = versions()
+for ask in (robot.distance, robot.distances, robot.contacts, robot.leaf_segments, robot.link_poses):
+    ask(q)
+after = versions()
+assert after == before, {name: n for name, n in after.items() if before.get(name) != n}
 
 monitor = Monitor(model(), 0.1, 0.02)
 before = versions()
