@@ -244,7 +244,7 @@ def test_a_fault_in_one_fit_waits_for_no_other(monkeypatch, fault):
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     links = {str(k): [block((0.3 + 0.01 * k, 0.4, 0.4))] for k in range(12)}
     begin = time.process_time()
-    fitter.fit_all({"other": [block((0.2, 0.4, 0.4))]}, {}, FitSettings(12, 0.0))
+    fitter.fit_all({"other": [block((0.2, 0.4, 0.4))]}, {}, FitSettings(6, 0.0))
     of_one = time.process_time() - begin
     others = threading.enumerate()
     if fault is FitError:
@@ -255,7 +255,7 @@ def test_a_fault_in_one_fit_waits_for_no_other(monkeypatch, fault):
     with pytest.raises(fault):
         if fault is KeyboardInterrupt:
             threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
-        fitter.fit_all(links, {}, FitSettings(12, 0.0))
+        fitter.fit_all(links, {}, FitSettings(6, 0.0))
     signal.signal(signal.SIGINT, handler)
     # One may have begun when the first failed; the others never do.
     begin = time.process_time()
