@@ -176,7 +176,7 @@ def fcl_meets(robot, poses, pairs):
     return hits
 
 
-@pytest.mark.parametrize("name, count", [("ur5", 40), ("panda", 40), ("baxter", 10)])
+@pytest.mark.parametrize("name, count", [("ur5", 40), ("panda", 40), ("baxter", 5)])
 def test_real_robots_meet_where_fcl_says_so_or_one_holds_the_other(name, count):
     robot, poses, pairs = scenario(name, count)
     shares = meeting_shares(robot, poses, pairs, 0.0)

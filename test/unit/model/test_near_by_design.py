@@ -50,7 +50,7 @@ def test_the_number_is_the_smallest_distance_of_the_pairs_that_count(dual_arm, p
     assert frozenset(("right_link_1", "left_link_1")) in left_out
     kept = [k for k, pair in enumerate(dual_arm.pairs) if frozenset(pair) not in left_out]
     warn = monitor.behaviour.thresholds[:, 1]
-    for q in dual_arm.random_configurations(100, seed=1):
+    for q in dual_arm.random_configurations(50, seed=1):
         state = state_at(monitor, q)
         distances = monitor.model_distances()
         counting = np.union1d(kept, np.flatnonzero(distances <= warn))
