@@ -66,7 +66,7 @@ def test_a_sliding_joint_beyond_its_limit_hides_no_contact(slide):
 
 
 @pytest.mark.parametrize("narrow_phase", ["leaf", "auto"])
-@pytest.mark.parametrize(("slide", "speed"), [(0.11, 1.0), (0.4, 0.0), (0.9, 0.0)])
+@pytest.mark.parametrize(("slide", "speed"), [(0.11, 1.0), (0.4, 0.0)])
 @pytest.mark.parametrize("is_live", [False, True])
 def test_a_slide_outside_its_range_hides_nothing_on_the_braking_path(
     slide, speed, narrow_phase, is_live

@@ -109,7 +109,7 @@ def test_the_verdict_is_that_of_the_same_obstacles_in_a_file(models, rules):
     known, live = monitors(models, rules)
     names = list(known.model.joint_names)
     levels, off = set(), []
-    for seed in range(6):
+    for seed in range(4):
         known.forget()
         live.forget()
         for step, (q, v) in enumerate(motion(known.model, seed)):
@@ -140,7 +140,7 @@ def test_exact_verdicts_are_those_of_the_same_obstacles_in_a_file(models):
     known, live = monitors(models, phase="auto")
     names = list(known.model.joint_names)
     levels, off = set(), []
-    for seed in range(8):
+    for seed in range(5):
         known.forget()
         live.forget()
         for step, (q, v) in enumerate(motion(known.model, seed)):

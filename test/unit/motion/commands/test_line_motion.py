@@ -14,7 +14,7 @@ from collision_monitor.motion.violation import Code
 from collision_monitor.robot.poses import pose
 
 PROFILE = Trapezoid(10.0, 2.0, 3.0)
-LINES = 6  # of each robot
+LINES = 4  # of each robot
 
 
 def share(t):
