@@ -13,7 +13,11 @@ import numpy as np
 
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, JointStateError
-from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
+from collision_monitor.monitoring.joint_state_buffer import (
+    JointState,
+    JointStateBuffer,
+    no_position,
+)
 from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 from collision_monitor.monitoring.settings import MonitorSettings
 
@@ -170,9 +174,7 @@ class CellBuffer:
             known = self._parts[route.robot].joint_names
             for name, k in zip(route.names, route.entries or (), strict=True):
                 if name in known and not math.isfinite(positions[k]):
-                    raise JointStateError(
-                        f"position of joint '{name}' is {positions[k]}", "not_finite"
-                    )
+                    raise no_position(name, positions[k])
 
     @property
     def unknown_names(self) -> set[str]:

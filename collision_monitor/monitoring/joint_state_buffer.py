@@ -326,7 +326,15 @@ class JointStateBuffer:
             return ""
         every = len(old) == len(self.joint_names)
         which = "all joints" if every else shortened(old)
-        return f"joint states are {self.age(now):.2f} s old ({which})"
+        text = f"joint states are {self.age(now):.2f} s old ({which})"
+        oldest = int(self._measured_at.argmin())
+        lag = self._received[oldest] - self._measured_at[oldest]
+        if not lag > seconds:
+            return text
+        return (
+            f"{text}: stamped {lag:.2f} s before they were received, so check the clocks, and that "
+            "use_sim_time is the same on all nodes"
+        )
 
     def older_than(self, seconds: float, now: float) -> list[str]:
         """Joints whose position is older than this."""
@@ -342,13 +350,19 @@ class JointStateBuffer:
         return self._conflict.text(now)
 
 
+def no_position(name: str, position: float) -> JointStateError:
+    """The error for a position that is not finite."""
+    return JointStateError(
+        f"position of joint '{name}' is {position}: its driver has not read it, or has no state "
+        "interface 'position' for it", "not_finite",
+    )  # fmt: skip
+
+
 def _require_values(positions: np.ndarray, velocities: np.ndarray, names: list[str]) -> None:
     """Raise JointStateError unless all numbers (k,) are possible; NaN is no velocity."""
     if not np.isfinite(positions).all():
         bad = int(np.flatnonzero(~np.isfinite(positions))[0])
-        raise JointStateError(
-            f"position of joint '{names[bad]}' is {positions[bad]}", "not_finite"
-        )
+        raise no_position(names[bad], positions[bad])
     for what, numbers, most in (
         ("position", positions, LARGEST_OF_JOINT), ("velocity", velocities, LARGEST_OF_JOINT),
     ):  # fmt: skip

@@ -36,9 +36,6 @@ from collision_monitor.monitoring.watchdogs import Watchdogs
 
 logger = logging.getLogger(__name__)
 
-# Data that seem to be older than this have stamps of another clock, such as simulated time.
-_ANOTHER_CLOCK_SECONDS = 1e6
-
 # Sources of faults in the register. The first ERROR is the state, without a distance that decides;
 # remarks are added to it. Those of the robot's data end with the robot. "robot", "objects", "cloud"
 # and "unheard_obstacles" are raised by who loads robots and scenes.
@@ -419,9 +416,7 @@ class Monitor:
 
     def _stale_reason(self, now: float) -> str:
         old = self.buffer.too_old(self.joint_state_timeout, now)
-        another = self.buffer.age(now) > _ANOTHER_CLOCK_SECONDS
-        hint = "; check that use_sim_time is the same on all nodes" if another else ""
-        return f"{old}; {self.joint_state_timeout:g} s is allowed{hint}"
+        return f"{old}; {self.joint_state_timeout:g} s is allowed"
 
 
 def _seconds(name: str, value: float) -> float:

@@ -290,8 +290,17 @@ def test_a_robot_of_several_whose_messages_are_merged_is_not_taken_to_stand():
     assert np.diff(scales[10:]) == pytest.approx(np.full(9, 0.01))
 
 
-def test_data_of_another_clock_hint_at_simulated_time(monitor):
+@pytest.mark.parametrize("lag", [0.7, 3600.0, 1.7e9])  # a clock, a bag of today, simulated time
+def test_joint_states_that_arrive_with_old_stamps_hint_at_the_clocks(monitor, lag):
     for k in range(40):
-        state = send(monitor, 1.0 + 0.02 * k, lag=1.7e9, stamp=200.0 + 0.02 * k)
+        state = send(monitor, 1.0 + 0.02 * k, lag=lag, stamp=200.0 + 0.02 * k)
     assert state.level == Level.STALE
+    assert f"stamped {lag:.2f} s before they were received" in state.message
     assert "use_sim_time is the same on all nodes" in state.message
+
+
+def test_joint_states_that_end_do_not_hint_at_the_clocks(monitor):
+    for k in range(40):
+        send(monitor, 1.0 + 0.02 * k, lag=0.1)
+    state = monitor.state(2.3)
+    assert state.message == "joint states are 0.62 s old (all joints); 0.5 s is allowed"

@@ -47,7 +47,7 @@ def test_joints_are_missing_until_every_joint_was_received():
         (["a", "b"], [0.1, 0.2, 0.3], "2 names but 3 positions"),
         (["a", "b", "c"], [], "3 names but 0 positions"),
         ([], [], "contains no joint of this robot; received: none"),
-        (["a", "b", "c"], [0.1, np.nan, 0.3], "joint 'b' is nan"),
+        (["a", "b", "c"], [0.1, np.nan, 0.3], "joint 'b' is nan: its driver .* 'position'"),
         (["a", "b", "c"], [0.1, 0.2, -np.inf], "joint 'c' is -inf"),
         (["a", "b", "c"], [0.1, 0.2, 1e160], "joint 'c' is 1e[+]160; at most 1e[+]09"),
         (["x", "y"], [1, 2], "no joint of this robot; received: x, y; expected: a, b, c"),
