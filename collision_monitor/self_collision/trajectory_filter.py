@@ -331,14 +331,12 @@ class TrajectoryFilter:
         )
         yielding, notes = self._yielding(motion, settings)
         self._refuse_while_others_move(motion.joint_names, clock)
-        if start - clock > OTHER_CLOCK:
+        if start != 0.0 and abs(ahead := start - clock) > OTHER_CLOCK:
+            when = f"starts in {ahead:.4g} s" if ahead > 0.0 else f"started {-ahead:.4g} s ago"
             raise TrajectoryError(
-                f"starts in {start - clock:.4g} s by its stamp, at most {OTHER_CLOCK:g} s are "
-                "accepted: is it of another clock (use_sim_time)?"
+                f"{when} by its stamp, at most {OTHER_CLOCK:g} s are accepted: is it of another "
+                "clock (use_sim_time)?"
             )
-        if 0.0 < start <= clock:
-            notes.append(f"its start time is {clock - start:.3g} s in the past; it starts now")
-            start = 0.0
         asked, settings = settings, replace(settings, yielding=yielding)
         if below := self.supervisor.below():
             # These must not come closer than they are now, and must end farther apart: without a
@@ -421,7 +419,7 @@ class TrajectoryFilter:
         _refuse_if_changed(job.asked, settings)
         if fault := self.supervisor.joint_state_fault(now):
             raise TrajectoryError(f"during adjustment the joint state was lost: {fault}")
-        if job.start > 0.0 and (seconds := job.set_back(clock)) > 0.0:
+        if job.start > job.received and (seconds := job.set_back(clock)) > 0.0:
             raise TrajectoryError(
                 f"the clock was set back by {seconds:.3g} s before its start: send it again"
             )
@@ -432,8 +430,9 @@ class TrajectoryFilter:
         self._refuse_if_moved(job, motion, present)
         self._refuse_while_others_move(motion.joint_names, clock)
         notes = list(job.notes)
-        if 0.0 < job.start < clock - _LATE:
-            notes.append("its start time passed during adjustment; it starts now")
+        if job.start != 0.0 and job.start < clock - _LATE:
+            late = clock - job.start
+            notes.append(f"its start time is {late:.3g} s in the past; it starts now")
         goal = dict(zip(motion.joint_names, motion.positions[-1].tolist(), strict=True))
         end, tolerance = clock + motion.duration, job.settings.start_tolerance
         self._before = self._execution

@@ -189,7 +189,6 @@ class TrajectoryRequests:
         dropped = self.adjusting.drop()
         if dropped is None:
             return ""
-        self._node.get_logger().warning(f"trajectory dropped during adjustment: {reason}")
         if dropped.job.owner is not None:
             self._relay.refuse(dropped.job.owner, reason)
         return f"; request {dropped.serial} is not forwarded: {reason}"

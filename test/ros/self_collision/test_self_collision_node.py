@@ -297,3 +297,21 @@ def test_nothing_is_missing_and_a_node_that_is_adjusting_ends_at_once(tmp_path):
         assert cell.graph.state.level == STALE
     finally:
         cell.close()
+
+
+def test_trajectories_faster_than_they_are_adjusted_fill_no_log_and_the_last_is_forwarded(tmp_path):
+    cell = slides_cell(tmp_path)
+    try:
+        stand_apart(cell)
+        times = np.linspace(0.0, 20.0, 2000)
+        rows = [apart(0.5 - t / 100) for t in times]
+        message = cell.trajectory(rows, times, names=JOINTS)
+        for _ in range(50):
+            cell.wanted.publish(message)
+            cell.spin(0.02)
+        assert "is not forwarded: replaced by a newer trajectory" in cell.message
+        assert cell.want([apart(0.5)], [1.0], names=JOINTS) is not None
+        code, output = cell.graph.stop(cell.process)
+        assert code == 0 and len(output.splitlines()) < 20, output
+    finally:
+        cell.close()

@@ -241,15 +241,23 @@ def test_without_a_fresh_joint_state_everything_is_refused(cell, old):
         fresh.job(desired, 0.0, SETTINGS, CLOCK, NOW)
 
 
-def test_a_stamp_in_the_past_is_remarked_and_means_now(cell):
-    job = cell.job(start=CLOCK - 3.0)
-    assert job.start == 0.0
-    assert "3 s in the past" in job.notes[0]
+@pytest.mark.parametrize("start", [CLOCK - 3.0, CLOCK + 0.1])
+def test_a_start_that_is_past_when_it_is_sent_means_now_and_is_remarked(cell, start):
+    job = cell.job(start=start)
+    then = max(start, CLOCK) + 0.1
+    assert job.is_due(then)
+    said = f"its start time is {then - start:.3g} s in the past; it starts now"
+    assert cell.release(job, clock=then).notes == (said,)
 
 
-def test_a_stamp_that_passes_meanwhile_is_remarked_one_ahead_is_waited_for(cell):
-    release = cell.release(cell.job(start=CLOCK + 0.1), clock=CLOCK + 0.2)
-    assert "passed during adjustment" in release.notes[0]
+def test_a_stamp_of_now_is_not_remarked_and_needs_no_clock_that_goes_on(cell):
+    assert cell.release(cell.job(start=CLOCK - 0.01), clock=CLOCK + 0.02).notes == ()
+    job = cell.job(start=CLOCK - 0.01)
+    assert job.is_due(CLOCK - 5.0)
+    assert cell.release(job, clock=CLOCK - 5.0).notes == ()
+
+
+def test_a_start_ahead_is_waited_for_and_one_of_another_clock_refused(cell):
     job = cell.job(start=CLOCK + 9.0)
     assert not job.is_due(CLOCK + 8.99) and job.is_due(CLOCK + 9.0)
     assert cell.release(job, clock=CLOCK + 9.01).notes == ()
@@ -257,6 +265,8 @@ def test_a_stamp_that_passes_meanwhile_is_remarked_one_ahead_is_waited_for(cell)
     assert cell.job().is_due(CLOCK)
     with pytest.raises(TrajectoryError, match="starts in 1e.04 s by its stamp, at most 3600 s"):
         cell.job(start=CLOCK + 1e4)
+    with pytest.raises(TrajectoryError, match="started 1e.04 s ago by its stamp, at most 3600 s"):
+        cell.job(start=CLOCK - 1e4)
 
 
 def test_what_is_released_is_under_way_for_as_long_as_it_takes(cell):
