@@ -260,7 +260,10 @@ class SimulationCore(SingleRobotCore):
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         if not message.points and self._simulation is not None:  # as in the controller: stop
+            self._request += 1
             self._simulation.execution.hold(self._simulation.target)
+            self._faults.clear("request")
+            self.state.refresh()
             return
         try:
             self._follow(message)

@@ -94,6 +94,10 @@ def test_what_cannot_be_followed_is_refused_in_so_many_words(cell):
     assert cell.state.level == b"\x02"
     cell.trajectories.publish(trajectory(JOINTS, [[0.3, 0.2]], [1.0], stamp=1.7e9))
     cell.until(lambda: "must set use_sim_time" in cell.state.message)
+    before = int(cell.values["request"])
+    cell.send(JOINTS, [], [])  # a stop is no refusal
+    cell.until(lambda: cell.values["event"] == "holding")
+    assert int(cell.values["request"]) == before + 1
     cell.send(JOINTS, [[0.1, 0.1]], [20.0])
     cell.until(lambda: cell.values["event"] == "moving")
 
