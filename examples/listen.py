@@ -27,7 +27,7 @@ heard = {"safe": False, "at": -math.inf, "distance": math.nan, "state": "nothing
 
 
 def on_safe(message: Bool) -> None:
-    """Store the value and the time of its arrival; it is published ten times a second."""
+    """Store the value and the time of its arrival; it is published 20 times a second."""
     heard.update(safe=message.data, at=time.monotonic())
 
 
