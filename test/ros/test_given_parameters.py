@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters given to a node that have no effect are named, and integers count as numbers."""
+"""Parameters given to a node: those without effect are named, types that YAML mixes count."""
 
 import pytest
 import yaml
@@ -31,6 +31,21 @@ def test_an_integer_counts_where_a_number_is_declared(make_node):
     (done,) = node.set_parameters([RosParameter("warn_distance", value=11)])
     assert not done.successful and "warn_distance" in done.reason
     (done,) = node.set_parameters([RosParameter("release_cycles", value=2.0)])
+    assert not done.successful
+
+
+def test_an_integer_counts_as_a_text_and_a_text_as_a_list_of_it(make_node):
+    """``ros2 param set /collision_monitor show_mesh_level 2`` sends an integer."""
+    rule = "a b warn=1"
+    values = declare_parameters(make_node(show_aabb_levels=0, package_dirs="/src"), PARAMETERS)
+    assert values["show_aabb_levels"] == "0" and list(values["package_dirs"]) == ["/src"]
+    node = make_node()
+    declare_parameters(node, PARAMETERS)
+    for name, value, means in (("show_mesh_level", 2, "2"), ("pair_thresholds", rule, [rule])):
+        (done,) = node.set_parameters([RosParameter(name, value=value)])
+        assert done.successful, done.reason
+        assert node.get_parameter(name).value == means
+    (done,) = node.set_parameters([RosParameter("show_mesh_level", value=2.0)])
     assert not done.successful
 
 

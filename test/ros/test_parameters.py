@@ -113,7 +113,7 @@ WRONG = [
     ("warn_distance", "near"),
     ("max_leaves_per_link", 0),
     ("max_leaves_per_link", 8.0),
-    ("scene", 3),
+    ("scene", 3.5),
 ]
 
 

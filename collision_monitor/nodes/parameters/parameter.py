@@ -106,8 +106,8 @@ def declare_parameters(
 ) -> dict[str, Any]:
     """Declare all parameters; returns their values by name.
 
-    An integer is taken for a number (a double), and an empty list for one of any type, at the start
-    and at run time.
+    An integer is taken for a number (a double) or a text, a text for a list of it, and an empty
+    list for one of any type, at the start and at run time.
 
     Raises:
         CollisionMonitorError: a value is invalid, or the values are inconsistent.
@@ -144,9 +144,10 @@ def _empty(default: list[Any]) -> list[Any]:
 
 
 def _as_declared(given: RosParameter, default: Any) -> RosParameter:
-    """The same as numbers instead of integers, or as an empty list of the type of the default.
+    """The same as the type of the default, where YAML does not tell the two types apart.
 
-    In YAML an integer is a number, and an empty list has no type: clients give it any.
+    In YAML an integer is a number, and the text of a level (``show_mesh_level 2``); one text may
+    stand for a list of it; and an empty list has no type: clients give it any.
     """
     kind, types = RosParameter.Type.from_parameter_value(default), RosParameter.Type
     value = given.value
@@ -154,6 +155,10 @@ def _as_declared(given: RosParameter, default: Any) -> RosParameter:
         return RosParameter(given.name, kind, float(value))
     if given.type_ is types.INTEGER_ARRAY and kind is types.DOUBLE_ARRAY:
         return RosParameter(given.name, kind, [float(each) for each in value])
+    if given.type_ is types.INTEGER and kind is types.STRING:
+        return RosParameter(given.name, kind, str(value))
+    if given.type_ is types.STRING and kind is types.STRING_ARRAY:
+        return RosParameter(given.name, kind, [value])
     is_list = given.type_.name.endswith("ARRAY") and isinstance(default, list)
     if is_list and not len(value) and given.type_ is not kind:
         return RosParameter(given.name, kind, _empty(default))
