@@ -27,7 +27,7 @@ from collision_monitor.cli.options import (
 from collision_monitor.cli.robots import add_model_arguments, add_soft_limits, load_model
 from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import shortened
-from collision_monitor.errors import AdjustmentError, ConfigurationError
+from collision_monitor.errors import AdjustmentError, ConfigurationError, JointLimitsError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
@@ -186,6 +186,9 @@ def _limits_of_leaders(
     """Limits in a file and soft ones, if they are given.
 
     Joints that others mimic keep those of the others, too.
+
+    Raises:
+        JointLimitsError: as `tightened_limits`, or a joint cannot keep those of one that mimics it.
     """
     of_urdf = urdf_limits(model.robot)
     given = urdf_limits(model.robot, soft=True) if soft else {}
@@ -202,6 +205,12 @@ def _limits_of_leaders(
         largest = of_follower.velocity, of_follower.acceleration, of_follower.jerk
         rates = (each / abs(gain) for each in largest)
         limits[leader] = limits.get(leader, of_urdf[leader]).tightened(JointLimits(*ends, *rates))
+        if limits[leader].lower > limits[leader].upper:
+            raise JointLimitsError(
+                f"{path or 'soft limits'}: no position of {leader!r} is within its limits and "
+                f"keeps {joint.name!r}, which follows it, within {of_follower.lower:g} .. "
+                f"{of_follower.upper:g}"
+            )
     return limits
 
 

@@ -203,6 +203,12 @@ def test_limits_of_joints_that_follow_others_are_kept_as_verify_checks_them(plac
     assert main(verified) == 1
     adjust("--output", output, *given)
     assert main(verified) == 0
+    ranges = "{min_position: 0.5, max_position: 1}", "{min_position: 0, max_position: 1}"
+    (place / "joint_limits.yaml").write_text(
+        "joint_limits: {{right_j2: {}, neck: {}}}\n".format(*ranges)
+    )
+    said = adjust(*given, code=2).err
+    assert "no position of 'right_j2' is within its limits and keeps 'neck', which fo" in said
 
 
 def test_a_start_beyond_a_limit_is_reported_as_verify_will(place, adjust, run):
