@@ -53,7 +53,7 @@ from collision_monitor.robot.description import Robot
 from collision_monitor.robot.limits import joint_limits
 from collision_monitor.robot.scene import Scene
 from collision_monitor.verification.check import METHODS, Settings, SimultaneousMotion, Torques
-from collision_monitor.verification.report.comparison import differences
+from collision_monitor.verification.report.comparison import differences, not_compared
 from collision_monitor.verification.report.messages import (
     as_data,
     compared,
@@ -260,7 +260,8 @@ def _verify(
         results = [by_path[path] for path in paths]
         if measured is not None and results[0].verdict is not Verdict.NOT_CHECKED:
             differences(results[0], measured)  # raises if there is nothing to compare
-            results[0] = replace(results[0], measured=measured)
+            notes = (*results[0].notes, *not_compared(results[0], measured))
+            results[0] = replace(results[0], measured=measured, notes=notes)
         if options.report:
             progress.update("writing the report")
         written = _write(options, model, results)

@@ -281,7 +281,7 @@ def topic_names(topic: str | Sequence[str] | None) -> tuple[str, ...]:
 
 # -- a bag as one motion --
 
-_NO_DATA = 0.1  # seconds without data of a joint at either end that raise no warning
+NO_DATA = 0.1  # seconds without data of a joint at either end that raise no warning
 _GAP, _GAPS = 1.0, 10.0  # seconds, and multiples of the usual period, without a message: warn
 
 
@@ -328,7 +328,7 @@ def read_bag(
     for name, polynomial in parts:
         late, early = polynomial.x[0] - whole.x[0], whole.x[-1] - polynomial.x[-1]
         for seconds, end in ((late, "first"), (early, "last")):
-            if seconds > _NO_DATA:
+            if seconds > NO_DATA:
                 held.setdefault(f"in the {end} {seconds:.3g} s", []).append(name)
     warnings += [
         f"{path}: no positions of {shortened(joints)} {when}: held" for when, joints in held.items()
@@ -429,7 +429,7 @@ def _sort_by_time(
         k = int(off.argmax())
         raise MotionError(
             f"{where}: two positions of {name!r} at one time, {times[k] / NANO:.6f} s, "
-            f"{off[k]:g} apart"
+            f"{off[k]:g} apart; stamps='receive' (--stamps receive) goes by the time of recording"
         )
     keep = np.concatenate([[True], ~same])
     return times[keep], positions[keep]

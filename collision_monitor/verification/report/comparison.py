@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import MotionError
+from collision_monitor.motion.bags import NO_DATA
 from collision_monitor.motion.measured import POSITIONS, TORQUES, VELOCITIES, MeasuredMotion
 from collision_monitor.motion.violation import Code
 from collision_monitor.verification.verification import Verification
@@ -64,3 +66,19 @@ def differences(result: Verification, measured: MeasuredMotion) -> list[Differen
             "motion; --measured BAG@START says when it began, seconds after the first joint state"
         )
     return largest
+
+
+def not_compared(result: Verification, measured: MeasuredMotion) -> tuple[str, ...]:
+    """Notes of joints without recorded positions, at all or at an end of the motion."""
+    if (check := result.limits) is None:
+        return ()
+    missing, partly = [], {}
+    for joint in check.joint_names:
+        known = check.times[np.isfinite(measured.at(joint, POSITIONS, check.times))]
+        if not len(known):
+            missing.append(joint)
+        elif max(known[0] - check.times[0], check.times[-1] - known[-1]) > NO_DATA:
+            partly.setdefault(f"{known[0]:.3f} to {known[-1]:.3f} s only", []).append(joint)
+    notes = [f"positions of {shortened(joints)} from {when}" for when, joints in partly.items()]
+    notes += [f"no positions of {shortened(missing)}"] * bool(missing)
+    return tuple(f"{measured.source}: recorded during the motion: {note}" for note in notes)

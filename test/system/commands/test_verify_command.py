@@ -106,6 +106,14 @@ def test_a_recording_is_compared_with_its_command(verify, cell):
     assert {(one["joint"], one["quantity"]) for one in data["measured"]} == {
         (joint, quantity) for joint in ("j1", "j2") for quantity in ("positions", "velocities")
     }
+    # j3 was not recorded, and what was ends 1 s before the motion if this begins 2 s later.
+    assert [note for note in data["notes"] if "recorded" in note] == [
+        "run: recorded during the motion: no positions of j3"
+    ]
+    (note, _) = (
+        line for line in verify(*words[:2], f"{cell / 'run'}@2")[1].splitlines() if "run: " in line
+    )
+    assert note.endswith("positions of j1, j2 from 0.000 to 4.000 s only")
     assert "Measured motion" in report.read_text(encoding="utf-8")
     for words, says in (
         (("motions/a.csv", "--measured", f"{cell / 'run'}@90"), "was recorded during the motion"),
