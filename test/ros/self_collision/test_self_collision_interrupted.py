@@ -154,7 +154,8 @@ def impatient(robot):
 
 def test_a_newer_trajectory_such_as_one_that_stays_replaces_the_one_that_is_adjusted(robot):
     present = dict(zip(NAMES, START, strict=True))
-    assert robot.checks[URDF].least(robot.trajectory(LONG_ROWS, LONG), present) <= 0.0
+    # Several seconds in contact: a few instants find it.
+    assert robot.checks[URDF].least(robot.trajectory(LONG_ROWS, LONG), present, 30) <= 0.0
     sent, since = len(robot.sent), len(robot.graph.heard["state"])
     first = robot.begin()
     began = time.monotonic()

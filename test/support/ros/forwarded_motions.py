@@ -26,8 +26,10 @@ class CoalCheck:
         every = np.ones(len(model.pairs), dtype=bool)
         self._meshes = MeshClearance(model, Reference(urdf, [], model), every)
 
-    def rows(self, message: JointTrajectory, present: Mapping[str, float]) -> np.ndarray:
-        """(ON_THE_WAY + INSTANTS, nq) from ``present`` to the first point, then along all.
+    def rows(
+        self, message: JointTrajectory, present: Mapping[str, float], instants: int = INSTANTS
+    ) -> np.ndarray:
+        """(ON_THE_WAY + instants, nq) from ``present`` to the first point, then along all.
 
         Interpolated as by a controller that is given positions alone: linearly. Joints that are not
         named stay at ``present``.
@@ -35,14 +37,16 @@ class CoalCheck:
         times, points = times_of(message), rows_of(message)
         assert not any(point.velocities or point.accelerations for point in message.points)
         assert np.all(np.diff(times) > 0.0)
-        at = np.linspace(times[0], times[-1], INSTANTS)
+        at = np.linspace(times[0], times[-1], instants)
         part = np.linspace(0.0, 1.0, ON_THE_WAY)
-        rows = np.tile([present[name] for name in self._names], (ON_THE_WAY + INSTANTS, 1))
+        rows = np.tile([present[name] for name in self._names], (ON_THE_WAY + instants, 1))
         for name, column in zip(message.joint_names, points.T, strict=True):
             way = present[name] + part * (column[0] - present[name])
             rows[:, self._names.index(name)] = np.r_[way, np.interp(at, times, column)]
         return rows
 
-    def least(self, message: JointTrajectory, present: Mapping[str, float]) -> float:
+    def least(
+        self, message: JointTrajectory, present: Mapping[str, float], instants: int = INSTANTS
+    ) -> float:
         """The smallest distance of any checked pair, metres; 0 or less where links touch."""
-        return self._meshes.least(self.rows(message, present))[0]
+        return self._meshes.least(self.rows(message, present, instants))[0]
