@@ -42,8 +42,8 @@ TRACK = 0.02  # s between samples about a collision
 
 
 def verified(chapter):
-    """With torques where a motion is not much like one before."""
-    return result(chapter, chapter in (UPRIGHT, ACROSS))
+    """With torques for one of them."""
+    return result(chapter, chapter is UPRIGHT)
 
 
 class Station:
@@ -198,9 +198,8 @@ def test_angles_and_rates_keep_the_published_limits(chapter):
     assert 0.4 * RATE < np.abs(np.diff(rows, axis=0) / np.diff(times)[:, None]).max() < RATE
 
 
-@pytest.mark.parametrize("chapter", (UPRIGHT, ACROSS), ids=lambda chapter: chapter.name)
-def test_torques_swing_to_nearly_twice_the_rigid_ones_and_stay_within_their_margins(chapter):
-    check = verified(chapter).torques
+def test_torques_swing_to_nearly_twice_the_rigid_ones_and_stay_within_their_margins():
+    check = verified(UPRIGHT).torques
     assert check.joint_names == model().joint_names[:7]
     for limits, torques, bands in (
         (check.link_limits, check.link_torques, check.link_bands),
@@ -211,7 +210,7 @@ def test_torques_swing_to_nearly_twice_the_rigid_ones_and_stay_within_their_marg
         assert (bands >= 2.0).all()
     robot, names = load_robot(URDF), check.joint_names
     dynamics = RobotDynamics(robot, read_inertials(URDF), names, floating=True)
-    sampled = motion(chapter).only(names).trajectory.sample(np.linspace(0.0, 10.0, 300))
+    sampled = motion(UPRIGHT).only(names).trajectory.sample(np.linspace(0.0, 10.0, 300))
     rows = zip(sampled.positions, sampled.velocities, sampled.accelerations, strict=True)
     rigid = np.abs([dynamics.torques(*row) for row in rows]).max(axis=0)
     swung = np.abs(check.link_torques[check.times < 10.0]).max(axis=0)
