@@ -3,6 +3,7 @@
 """Contacts of the meshes of two links at given configurations.
 
 Exact, on the triangles (by the library coal), so independent of the leaves. Used at load time.
+coal is imported where it is used: it takes 27 MB, which a monitor of a loaded model does not need.
 """
 
 from __future__ import annotations
@@ -11,12 +12,10 @@ import copy
 import math
 from collections.abc import Iterator, Sequence
 from itertools import product
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from collision_monitor.errors import MissingDependencyError
 from collision_monitor.mesh_distance.parts import merged
 from collision_monitor.model.pair_rules import GRAZE
 from collision_monitor.robot.bodies import link_poses
@@ -26,11 +25,7 @@ from collision_monitor.robot.shape_kinds import bounding_ball, unknown_kind
 
 
 def contacts_at(model: Any, links: tuple[str, str], configurations: np.ndarray) -> LinkContacts:
-    """The contacts of two links of a CollisionModel at ``configurations`` (n, nq).
-
-    Raises:
-        MissingDependencyError: the library coal is not installed.
-    """
+    """The contacts of two links of a CollisionModel at ``configurations`` (n, nq)."""
     poses = link_poses(model.bodies, links, configurations)
     return LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in links))
 
@@ -38,25 +33,11 @@ def contacts_at(model: Any, links: tuple[str, str], configurations: np.ndarray) 
 _MOST_CROSSINGS, _SOME_CROSSINGS = 2000, 50  # of two meshes that are found, and used
 
 
-def _coal() -> ModuleType:
-    try:
-        import coal
-    except ImportError as problem:
-        raise MissingDependencyError(
-            "the library coal, which finds meshes in contact, cannot be imported "
-            f"({problem}): pip install coal"
-        ) from None
-    return coal
-
-
 class LinkContacts:
     """Contacts of the shapes of two links at given configurations.
 
     Shapes meet if their surfaces touch or cross, or if one is completely inside the other (for
     meshes, inside a closed one).
-
-    Raises:
-        MissingDependencyError: the library coal is not installed.
     """
 
     def __init__(self, a: Solid, b: Solid) -> None:
@@ -168,7 +149,6 @@ class Solid:
     """The shapes of a link for coal, and their poses at every configuration."""
 
     def __init__(self, shapes: Sequence[Shape], poses: np.ndarray) -> None:
-        self._coal = _coal()
         self.inside = Inside(shapes)
         self.poses = poses
         meshes = [shape for shape in shapes if shape.kind == "mesh"]
@@ -184,7 +164,9 @@ class Solid:
 
     def _tree(self, vertices: np.ndarray, triangles: np.ndarray) -> object:
         """All meshes of the link as one bounding volume hierarchy."""
-        tree = self._coal.BVHModelOBBRSS()
+        import coal
+
+        tree = coal.BVHModelOBBRSS()
         tree.beginModel(len(triangles), len(vertices))
         tree.addVertices(vertices)
         tree.addTriangles(triangles.astype(np.int64))
@@ -192,10 +174,12 @@ class Solid:
         return tree
 
     def _primitive(self, shape: Shape) -> object:
+        import coal
+
         kinds = {"box": "Box", "sphere": "Sphere", "cylinder": "Cylinder", "capsule": "Capsule"}
         if shape.kind not in kinds:
             raise unknown_kind(shape, kinds)
-        return getattr(self._coal, kinds[shape.kind])(*map(float, shape.size))
+        return getattr(coal, kinds[shape.kind])(*map(float, shape.size))
 
     def _place_ball(self, shapes: Sequence[Shape]) -> None:
         """Compute a bounding ball: its radius, and its centre (n, 3) at every configuration."""
@@ -217,9 +201,11 @@ class Solid:
 
     def placed(self, index: int) -> list:
         """Return geometries with their coal transforms at configuration ``index``."""
+        import coal
+
         if index not in self._placed:
             self._placed[index] = [
-                (geometry, self._coal.Transform3s(pose[:3, :3], pose[:3, 3]))
+                (geometry, coal.Transform3s(pose[:3, :3], pose[:3, 3]))
                 for geometry, pose in ((g, self.poses[index] @ local) for g, local in self.pieces)
             ]
         return self._placed[index]
@@ -233,7 +219,8 @@ def _collisions(
     Contacts are those of surfaces, or of a surface in a solid primitive, or within ``margin``
     metres. A result is valid until the next one.
     """
-    coal = _coal()
+    import coal
+
     request, result = coal.CollisionRequest(), coal.CollisionResult()
     # Without contacts, coal 3.0 misses crossing cylinders: it stops its search early.
     request.num_max_contacts, request.enable_contact = most, True

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.text import shortened
-from collision_monitor.errors import MissingDependencyError
 from collision_monitor.model.mesh_contacts import LinkContacts, contacts_at
 from collision_monitor.model.pair_rules import GRAZE, VERSION
 from collision_monitor.model.sampled_distances import sampled_configurations
@@ -41,9 +40,6 @@ def contacts_of_joint(model: Any, pair: tuple[str, str]) -> ContactsOfJoint:
     The positions are those of `sampled_configurations`, and the ends. The other joints do not move
     these links relative to each other. The joint of a mimic joint is moved over its range; a
     continuous joint turns once. The depth is only measured if the shapes can be apart.
-
-    Raises:
-        MissingDependencyError: the library coal is not installed.
     """
     contacts = _over_joint(model, pair)
     share = contacts.share(0.0)
@@ -79,12 +75,9 @@ def meeting_around_turns(model: Any) -> tuple[str, ...]:
     if not pairs:
         return ()
     key = content_key("turns", VERSION, pairs, model.content)
-    try:
-        meeting = Store("contacts").kept(
-            key, lambda: [pair for pair in pairs if _meet_in_part(_over_joint(model, pair))]
-        )
-    except MissingDependencyError:
-        return ()
+    meeting = Store("contacts").kept(
+        key, lambda: [pair for pair in pairs if _meet_in_part(_over_joint(model, pair))]
+    )
     if not meeting:
         return ()
     named = shortened(

@@ -47,6 +47,8 @@ def test_an_inertia_that_no_body_has_is_known():
         ('<inertial><mass value="nan"/></inertial>', "<mass value=...>: expected finite numbers"),
         ('<inertial><mass/></inertial>', "<mass value=...> is missing"),
         ('<inertial><mass value="1"/></inertial>' * 2, "a second <inertial>"),
+        ('<inertial><mass value="1"/><mass value="2"/></inertial>', "a second <mass>"),
+        ('<inertial><Origin/><mass value="1"/></inertial>', "<Origin>: write <origin>"),
         (
             '<inertial><origin xyz="1 2"/><mass value="1"/></inertial>',
             "<origin xyz=...>: expected 3 numbers, got '1 2'",
