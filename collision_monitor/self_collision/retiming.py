@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.common.limits import SIX_DIGITS
+from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import shortened
-from collision_monitor.errors import MissingDependencyError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.trajectory import NANO, SHORTEST, Motion, Trajectory
 from collision_monitor.self_collision.settings import limit_of
@@ -306,7 +306,12 @@ def _solve(s: np.ndarray, a: np.ndarray, b: np.ndarray, largest: np.ndarray) -> 
 
     ``a`` and ``b`` are (n - 1, m), one row per step; x is free at both ends.
     """
-    toppra = _import_toppra()
+    with optional_dependency(
+        "the motion exceeds its limits: slow it down, or re-timing it needs toppra", "adjust"
+    ):
+        import toppra
+        import toppra.algorithm
+        import toppra.constraint
     n = len(s)
     padding = np.zeros((1, 2 * a.shape[1]))
     first = np.concatenate([np.hstack([a, a + 2.0 * np.diff(s)[:, None] * b]), padding])
@@ -349,19 +354,6 @@ def _solve(s: np.ndarray, a: np.ndarray, b: np.ndarray, largest: np.ndarray) -> 
         logger.info("TOPP-RA failed; scaling the whole motion uniformly")
         return np.full(n, largest.min())
     return rates**2
-
-
-def _import_toppra() -> object:
-    try:
-        import toppra
-        import toppra.algorithm
-        import toppra.constraint
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"the motion exceeds its limits, and re-timing it needs toppra ({error}): "
-            "pip install toppra, or slow the motion down"
-        ) from None
-    return toppra
 
 
 def _not_shorter(times: np.ndarray, spans: np.ndarray) -> np.ndarray:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 from scipy import sparse
 
-from collision_monitor.errors import MissingDependencyError
+from collision_monitor.common.optional_dependencies import optional_dependency
 
 QP_SOLVERS = ("daqp", "piqp")  # of the method robust
 POINTS = "daqp"  # of streams of points
 RETIMING = "toppra"
+_NEED = "adjusting motions needs daqp and piqp; the method field needs neither"
 
 _SOFT, _HARD = 8, 0  # kinds of a constraint, in daqp
 _SOLVED = (1, 2)  # exit flags of daqp: optimal, and optimal with soft constraints violated
@@ -34,7 +34,8 @@ def dense_solver() -> Callable[..., np.ndarray | None]:
     Raises:
         MissingDependencyError: daqp is not installed.
     """
-    daqp = _solver("daqp")
+    with optional_dependency(_NEED, "adjust"):
+        import daqp
 
     def solve(
         hessian: np.ndarray,
@@ -67,7 +68,8 @@ def sparse_solver() -> Callable[..., np.ndarray | None]:
     Raises:
         MissingDependencyError: piqp is not installed.
     """
-    piqp = _solver("piqp")
+    with optional_dependency(_NEED, "adjust"):
+        import piqp
 
     def solve(
         hessian: sparse.csc_matrix,
@@ -90,16 +92,6 @@ def sparse_solver() -> Callable[..., np.ndarray | None]:
         return np.clip(x, lower, upper)
 
     return solve
-
-
-def _solver(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingDependencyError(
-            "adjusting motions needs daqp and piqp: pip install daqp piqp; the method field needs "
-            "neither"
-        ) from None
 
 
 def missing() -> tuple[str, ...]:
