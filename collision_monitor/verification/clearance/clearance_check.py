@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -134,39 +134,6 @@ class ClearanceSeries:
             raise ConfigurationError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-@dataclass(frozen=True)
-class ClearanceSettings:
-    """Settings of the computation of clearance over time.
-
-    Attributes:
-        held: positions of joints that no motion moves; default 0, or the nearer limit.
-        exact: whether pairs whose leaves violate a threshold are measured between their shapes.
-        exact_pairs: indices of pairs that are always measured between their shapes.
-        bins: approximate number of time bins.
-        accuracy: tolerance of the lower bound of a minimum distance, metres, plus 1 % of it; plus
-            10 % for a bin. The tolerance of penetration depths is 10 %, and 30 % for a bin.
-        resolution: metres; distances within this of a threshold count as touching it.
-        threads: number of threads; 0 for all processors.
-    """
-
-    held: Mapping[str, float] | None = None
-    exact: bool = False
-    exact_pairs: Sequence[int] = ()
-    bins: int = 400
-    accuracy: float = 1e-3
-    resolution: float = RESOLUTION
-    threads: int = 0
-
-    def __post_init__(self) -> None:
-        """Raise ConfigurationError for invalid numbers."""
-        for name in ("accuracy", "resolution"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0.0):
-                raise ConfigurationError(f"{name}: {value!r} is not a length above 0 m")
-        if self.bins < 1:
-            raise ConfigurationError(f"bins: {self.bins!r} is not a number of 1 or more")
-
-
 class Study:
     """A motion of a model and its scanners, shared by a series and a check.
 
@@ -175,7 +142,6 @@ class Study:
         limits: (pairs, 3) metres: 0, stop and warn of each pair.
         scanner: distances between leaves.
         exact: measures distances between shapes, or None.
-        settings: as given.
     """
 
     def __init__(
@@ -183,34 +149,33 @@ class Study:
         model: CollisionModel,
         motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
         thresholds: Thresholds | None,
-        settings: ClearanceSettings,
-        progress: Progress = no_progress,
+        held: Mapping[str, float] | None,
+        exact: bool,
+        progress: Progress,
     ) -> None:
-        self.model, self.settings = model, settings
+        self.model = model
         self.limits = pair_limits(model, thresholds)
         self.scanner = Scanner(model)
         self.scanner.progress = progress
-        self.exact = exact_level(self.scanner, settings.exact)
-        self.schedule = Schedule(model, motion, settings.held)
+        self.exact = exact_level(self.scanner, exact)
+        self.schedule = Schedule(model, motion, held)
 
     @cached_property
     def moved(self) -> np.ndarray:
         """(pairs,) bool: pairs whose relative pose changes during the motion."""
         return moved_relatively(self.model, self.schedule.moving())
 
-    def series(self) -> ClearanceSeries:
-        """Compute the clearance of all pairs over the motion."""
-        settings = self.settings
-        edges = self.schedule.bins(settings.bins)
-        precision = Precision(settings.accuracy, _SHARE, _BIN_SHARE, settings.resolution)
-        request = ScanRequest(
-            self.schedule, edges, self.limits, precision, threads=settings.threads
-        )
+    def series(
+        self, bins: int, precision: Precision, threads: int, exact_pairs: Sequence[int]
+    ) -> ClearanceSeries:
+        """Compute the clearance of all pairs over the motion; see `check_clearance`."""
+        edges = self.schedule.bins(bins)
+        request = ScanRequest(self.schedule, edges, self.limits, precision, threads=threads)
         scan = self.scanner.scan(request)
         is_exact = np.zeros(len(scan.pairs), dtype=bool)
         if self.exact is not None:
             is_exact = scan.lows.min(axis=0) < self.limits.max(axis=1)
-            is_exact[np.asarray(settings.exact_pairs, dtype=int)] = True
+            is_exact[np.asarray(exact_pairs, dtype=int)] = True
             columns = np.flatnonzero(is_exact)
             if len(columns):
                 by_shapes = self.exact.scan(replace(request, pairs=columns))
@@ -280,8 +245,14 @@ def check_clearance(
     motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
     thresholds: Thresholds | None = None,
     *,
+    held: Mapping[str, float] | None = None,
+    exact: bool = False,
+    exact_pairs: Sequence[int] = (),
+    bins: int = 400,
+    accuracy: float = 1e-3,
+    resolution: float = RESOLUTION,
+    threads: int = 0,
     progress: Progress = no_progress,
-    **settings: Any,
 ) -> ClearanceCheck:
     """Check the clearance of all pairs over a motion, also between samples.
 
@@ -289,15 +260,28 @@ def check_clearance(
         model: the robot, or several composed robots, with obstacles.
         motion: a trajectory, or several simultaneous ones, each with its start.
         thresholds: distances that bounds are compared with, to within ``resolution``.
+        held: positions of joints that no motion moves; default 0, or the nearer limit.
+        exact: whether pairs whose leaves violate a threshold are measured between their shapes.
+        exact_pairs: indices of pairs that are always measured between their shapes.
+        bins: approximate number of time bins.
+        accuracy: tolerance of the lower bound of a minimum distance, metres, plus 1 % of it; plus
+            10 % for a bin. The tolerance of penetration depths is 10 %, and 30 % for a bin.
+        resolution: metres; distances within this of a threshold count as touching it.
+        threads: number of threads; 0 for all processors.
         progress: called with the step of the check.
-        settings: those of `ClearanceSettings`.
 
     Raises:
         TrajectoryError, ThresholdsError, ConfigurationError: invalid arguments.
         NothingToCheckError: the model has no checked pair.
     """
-    study = Study(model, motion, thresholds, ClearanceSettings(**settings), progress)
-    series = study.series()
+    for name, value in (("accuracy", accuracy), ("resolution", resolution)):
+        if not (np.isfinite(value) and value > 0.0):
+            raise ConfigurationError(f"{name}: {value!r} is not a length above 0 m")
+    if bins < 1:
+        raise ConfigurationError(f"bins: {bins!r} is not a number of 1 or more")
+    study = Study(model, motion, thresholds, held, exact, progress)
+    precision = Precision(accuracy, _SHARE, _BIN_SHARE, resolution)
+    series = study.series(bins, precision, threads, exact_pairs)
     rank = {links: k for k, links in enumerate(series.pairs)}
     violations = []
     for pair in series.minima:
