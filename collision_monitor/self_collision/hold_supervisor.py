@@ -32,17 +32,12 @@ def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
     return frozenset(name for name, link in model.carriers.items() if link in arm.links)
 
 
-def pairs_between(model: CollisionModel, arms: Sequence[Arm]) -> list[tuple[str, str]]:
-    """Pairs of ``model.pairs`` between two arms; for a single arm, between it and everything else.
+def _guarded(model: CollisionModel, arms: Sequence[Arm]) -> np.ndarray:
+    """(pairs,) bool: those between two arms; for a single arm, between it and everything else.
 
     Raises:
         ArmsError: there is none, so the arms would not be monitored.
     """
-    return [model.pairs[k] for k in np.flatnonzero(_guarded(model, arms))]
-
-
-def _guarded(model: CollisionModel, arms: Sequence[Arm]) -> np.ndarray:
-    """(pairs,) bool: those of `pairs_between`."""
     kinds = sides(model, arms)
     guarded = kinds.between if len(arms) > 1 else kinds.outside
     if not guarded.any():

@@ -14,7 +14,7 @@ import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.model.live.lifetime_clock import LifetimeClock
-from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
 
@@ -182,12 +182,6 @@ class DesiredScene:
         if self.refused.keys() == {"..."}:
             self.clear_refusal("...")
         self._remove_object(name)
-
-    def drop_all(self, is_meant: Callable[[str], bool] = lambda name: True) -> None:
-        """Remove all objects whose name ``is_meant``, except the cloud."""
-        for name in [*self.requests, *self.refused]:
-            if name != CLOUD and is_meant(name):
-                self.drop(name)
 
     def attach(
         self, name: str, link: str, q: np.ndarray | None, touch: Collection[str] = ()

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from support.paths import ROOT
+from support.robots.dual_arm_cases import between_arms
 from support.robots.two_slides import JOINTS, apart
 from support.ros.ros_graph import ERROR, OK, STALE, WARN
 from support.ros.self_collision_cell import (
@@ -22,7 +23,6 @@ from support.ros.self_collision_cell import (
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms import find_chains
-from collision_monitor.self_collision.hold_supervisor import pairs_between
 
 from rclpy.qos import qos_profile_sensor_data  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
@@ -39,7 +39,7 @@ SAFE = 0.1
 def arms():
     """The package's two arms: the model whose pairs are those between the arms."""
     model = CollisionModel.from_urdf(DUAL_ARM, srdf=SRDF)
-    return model.twin(pairs_between(model, find_chains(model.robot, model.semantics)))
+    return between_arms(model, find_chains(model.robot, model.semantics))
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 from support.paths import ROOT
+from support.robots.dual_arm_cases import between_arms
 from support.robots.toys import joint, link, robot
 from support.robots.two_slides import JOINTS, URDF
 from support.ros.ros_graph import ERROR, OK, WARN
@@ -15,7 +16,6 @@ from support.ros.self_collision_cell import Cell, rows_of
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms import find_chains
-from collision_monitor.self_collision.hold_supervisor import pairs_between
 
 # -- one arm among obstacles, and three arms -----------------------------------------------
 
@@ -180,7 +180,7 @@ def test_without_solvers_a_trajectory_comes_out_adjusted_and_certified(start_wit
     assert float(robot.values["certified_clearance"]) >= SAFE - 1e-9
     assert 0.05 <= float(robot.values["certified_elsewhere"]) <= SAFE  # not the arms alone
     model = CollisionModel.from_urdf(DUAL_ARM, srdf=SRDF)
-    arms = model.twin(pairs_between(model, find_chains(model.robot, model.semantics)))
+    arms = between_arms(model, find_chains(model.robot, model.semantics))
     rows = rows_of(message)
     fine = np.vstack([
         a + np.linspace(0.0, 1.0, 20)[:, None] * (b - a)

@@ -20,7 +20,7 @@ import numpy as np
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms import Arm
-from collision_monitor.self_collision.margins import Margins, Problem, yielding_arms
+from collision_monitor.self_collision.margins import Margins, Problem, sides, yielding_arms
 from support.paths import ROOT
 
 RADIUS = 0.05  # of every capsule, m
@@ -198,3 +198,8 @@ def largest_step(positions: np.ndarray) -> float:
 def largest_deviation(positions: np.ndarray, desired: np.ndarray) -> float:
     """Largest change of a joint by an adjustment, degrees."""
     return float(np.degrees(np.abs(positions - desired).max()))
+
+
+def between_arms(model: CollisionModel, arms) -> CollisionModel:
+    """The model with the pairs between the arms only."""
+    return model.twin([model.pairs[k] for k in np.flatnonzero(sides(model, arms).between)])

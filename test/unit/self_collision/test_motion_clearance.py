@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.robots.dual_arm_cases import PAPER, ROOT, capsule_model
+from support.robots.dual_arm_cases import PAPER, ROOT, between_arms, capsule_model
 from support.robots.planar_arms import arm_distance, limits_of, meeting, planar_model
 from support.robots.two_slides import ARMS, JOINTS, distance, model
 from support.robots.two_slides import RADIUS as BALL_RADIUS
@@ -19,7 +19,6 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import find_chains
-from collision_monitor.self_collision.hold_supervisor import pairs_between
 from collision_monitor.self_collision.margins import Margins, choose_margins
 from collision_monitor.self_collision.motion_clearance import (
     approach_points,
@@ -176,8 +175,7 @@ HELD = {**dict.fromkeys(JOINTS, 0.0), "mast_joint": 0.0}
 
 @pytest.fixture(scope="module")
 def slides():
-    whole = model()
-    return whole.twin(pairs_between(whole, ARMS))
+    return between_arms(model(), ARMS)
 
 
 def motion(names, rows):

@@ -14,7 +14,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.errors import ArmsError
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of, pairs_between
+from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
 
 NAMES = (*JOINTS, "mast_joint")
 MODEL = model()
@@ -42,7 +42,6 @@ def watched():
 
 
 def test_only_pairs_between_the_arms_are_watched():
-    assert pairs_between(MODEL, ARMS) == [("r_ball", "l_ball")]
     assert len(MODEL.pairs) == 3  # and each ball against the mast
     supervisor = HoldSupervisor(MODEL, ARMS)
     assert supervisor.model.pairs == [("r_ball", "l_ball")]
@@ -59,7 +58,7 @@ def test_what_an_arm_carries_is_a_part_of_it():
     carrying = CollisionModel.from_urdf(URDF, scene=scene)
     assert names_of(carrying, ARMS[0]) == {"r_cart", "r_ball", "tool"}
     assert names_of(carrying, ARMS[1]) == {"l_cart", "l_ball"}
-    between = {frozenset(pair) for pair in pairs_between(carrying, ARMS)}
+    between = {frozenset(pair) for pair in HoldSupervisor(carrying, ARMS).pairs}
     assert between == {frozenset(("r_ball", "l_ball")), frozenset(("tool", "l_ball"))}
 
 
