@@ -390,8 +390,8 @@ class Monitor:
         state = decided_state(self.behaviour, clearance, age)
         if state.cause or state.level is Level.ERROR:
             return state
-        position = faults.first(_POSITIONS, now)
-        remarks = [each for each in (position, faults.first(_REMARKS, now)) if each is not None]
+        found = faults.first(_POSITIONS, now), faults.first(_REMARKS, now)
+        remarks = list(filter(None, found))
         if not remarks:
             return state
         reason = "; ".join([*(each.text for each in remarks), state.distance_message])
