@@ -22,7 +22,7 @@ from collision_monitor.nodes.markers.marker_topic import MarkerTopic
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_state import StatePublisher
 from collision_monitor.nodes.monitor_topics import MonitorTopics, log_robot, log_rules
-from collision_monitor.nodes.node_core import NodeCore, RobotDescriptions
+from collision_monitor.nodes.node_core import LOADING, NodeCore, RobotDescriptions
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.parameters.monitor_parameters import (
@@ -38,7 +38,6 @@ from collision_monitor.nodes.parameters.thresholds_file import ThresholdsFile
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, has_kernels, use_values
 
-_LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
 _COMPILING = "compiling kernels, once on this machine; nothing is monitored yet"
 _REPLACING = "a large robot is replacing the previous one; nothing is monitored meanwhile"
 _INACTIVE = MonitorState(Level.STALE, "inactive: monitoring is disabled", "waiting")
@@ -185,7 +184,7 @@ class MonitorCore(NodeCore):
 
     def _waiting(self) -> MonitorState:
         topics = " and ".join(self._robots.missing)
-        text = f"waiting for a robot description on {topics}" if topics else _LOADING
+        text = f"waiting for a robot description on {topics}" if topics else LOADING
         return MonitorState(Level.STALE, text, "waiting")
 
     def _recipe(self) -> Recipe:
@@ -215,7 +214,7 @@ class MonitorCore(NodeCore):
             CollisionMonitorError: the robot cannot be monitored.
         """
         start = time.monotonic()
-        text = _LOADING if has_kernels(self._prepared != "leaf") else _COMPILING
+        text = LOADING if has_kernels(self._prepared != "leaf") else _COMPILING
         self.state.publish(MonitorState(Level.STALE, text, "waiting"))
         self._load_reporting(lambda: self._loader.load(recipe), text)
         for _ in self._joint_states.waiting():  # joint states received while it was loaded

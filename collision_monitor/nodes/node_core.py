@@ -21,10 +21,11 @@ from std_msgs.msg import String
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.model.loading import RobotSource
+from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import LATCHED
-from collision_monitor.nodes.common.node_state import NodeState
+from collision_monitor.nodes.common.node_state import NodeState, Report
 from collision_monitor.nodes.common.sentinel import Sentinel
 from collision_monitor.nodes.common.steady_timer import steady_timer
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
@@ -35,6 +36,8 @@ from collision_monitor.nodes.parameters.parameter import (
     declare_parameters,
     package_dirs_of,
 )
+
+LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
 
 
 class RobotDescriptions:
@@ -216,7 +219,9 @@ class SingleRobotCore(NodeCore):
 
     def _load_received(self) -> None:
         (source,) = self._robots.sources
-        self._load_reporting(lambda: self._load(source.urdf), "loading a robot description")
+        if not self._description:  # the first one: no robot that goes on
+            self.state.publish(Report(Level.STALE, "waiting", LOADING))
+        self._load_reporting(lambda: self._load(source.urdf), LOADING)
         self._description = source.urdf
 
     def _on_description(self) -> None:

@@ -121,6 +121,7 @@ def node(tmp_path_factory):
     robot = Robot(tmp_path_factory.mktemp("robots"))
     robot.until(lambda: "waiting for a robot description" in robot.message, 60.0)
     robot.describe(URDF)
+    robot.until(lambda: robot.message.startswith("loading the robot"))
     robot.stand(START)
     yield robot
     code, output = robot.graph.stop(robot.process)
