@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -77,6 +78,10 @@ class TrajectoryAction(DeferredActionServer):
         try:
             if handle.request.multi_dof_trajectory.points:
                 raise TrajectoryError("has a multi_dof_trajectory, which is not supported")
+            joints = handle.request.trajectory.joint_names
+            for item in (*handle.request.path_tolerance, *handle.request.goal_tolerance):
+                if item.name not in joints:
+                    raise TrajectoryError(f"has no joint {item.name!r}, but a tolerance for it")
             run = self._follow(handle.request.trajectory)
         except TrajectoryError as error:
             code = self.type.Result.INVALID_GOAL
@@ -144,14 +149,16 @@ class TrajectoryAction(DeferredActionServer):
     def _beyond_path(self, goal: _Goal, simulation: Simulation) -> str:
         """Message about a joint that exceeds its path tolerance; empty if none does."""
         for name, most in self._given(goal.handle.request.path_tolerance).items():
-            if name in goal.run.command.joint_names:
-                k = list(simulation.joint_names).index(name)
-                off = abs(float(simulation.target[k] - simulation.q[k]))
-                if off > most:
-                    return f"joint '{name}' is {off:.4g} off its path, {most:g} is allowed"
+            k = list(simulation.joint_names).index(name)
+            off = abs(float(simulation.target[k] - simulation.q[k]))
+            if off > most:
+                return f"joint '{name}' is {off:.4g} off its path, {most:g} is allowed"
         return ""
 
     @staticmethod
     def _given(tolerances: Sequence[Any]) -> dict[str, float]:
-        """Positive tolerances of positions, by joint."""
-        return {item.name: item.position for item in tolerances or () if item.position > 0.0}
+        """Tolerances of positions, by joint: without those of 0, inf for those below it."""
+        return {
+            item.name: item.position if item.position > 0.0 else math.inf
+            for item in tolerances if item.position != 0.0
+        }  # fmt: skip

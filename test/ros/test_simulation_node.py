@@ -149,6 +149,40 @@ def test_a_robot_can_come_by_topic_and_another_after_it():
     cell.close()
 
 
+def test_goals_of_the_action_end_by_their_tolerances(cell):
+    control_msgs = pytest.importorskip("control_msgs.action", reason="control_msgs: not on PyPI")
+    from control_msgs.msg import JointTolerance
+    from rclpy.action import ActionClient
+
+    action = control_msgs.FollowJointTrajectory
+    client = ActionClient(cell.graph.node, action, f"{NODE}/follow_joint_trajectory")
+    cell.until(client.server_is_ready)
+
+    def result(patience, **tolerances):
+        """Of half a radian in a tenth of a second, which is too fast."""
+        goal = action.Goal(trajectory=trajectory(JOINTS, [[0.5, 0.0]], [0.1]))
+        goal.goal_time_tolerance.nanosec = round(1e9 * patience)
+        for name, (joint_name, position) in tolerances.items():
+            setattr(goal, name, [JointTolerance(name=joint_name, position=position)])
+        sent = client.send_goal_async(goal)
+        cell.until(sent.done)
+        ended = sent.result().get_result_async()
+        cell.until(ended.done)
+        assert cell.call(f"{NODE}/reset").success
+        return ended.result().result
+
+    for patience, tolerances, code, text in (
+        (0.9, {}, action.Result.SUCCESSFUL, ""),
+        (0.9, {"path_tolerance": ("l", 0.01)}, action.Result.PATH_TOLERANCE_VIOLATED, "off its"),
+        (0.9, {"path_tolerance": ("l", -1.0)}, action.Result.SUCCESSFUL, ""),
+        (0.004, {"goal_tolerance": ("l", 1e-4)}, action.Result.GOAL_TOLERANCE_VIOLATED, "off its"),
+        (0.004, {"goal_tolerance": ("l", -1.0)}, action.Result.SUCCESSFUL, ""),
+        (0.9, {"goal_tolerance": ("x", 0.1)}, action.Result.INVALID_GOAL, "has no joint 'x'"),
+    ):
+        ended = result(patience, **tolerances)
+        assert ended.error_code == code and text in ended.error_string, ended
+
+
 def test_what_cannot_be_simulated_ends_the_node_with_the_reason(urdf):
     cell = SimulationCell(f"robot_description:={urdf}", "start_positions:=elbow=1")
     cell.process.wait(timeout=30)
