@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,9 @@ _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}
 _SEARCH_SECONDS = 1.0
 # Of a command: where it leads shows in its first points, and joint states wait meanwhile.
 _COMMAND_POINTS = 100
+# Rad or m from the position of the robot: planners allow as much between it and the start of a
+# plan, so the way to a point that is nearer may be noise.
+_NEAR = 0.01
 
 
 class StopService:
@@ -194,7 +197,7 @@ class MonitorServices:
         return answer
 
     def _on_command(self, data: bytes) -> None:
-        """Store the direction to the first point that differs from the current position."""
+        """Store the direction in which a command leaves the current position."""
         monitor = self._monitor()
         if monitor is None or monitor.buffer.missing():
             return
@@ -209,23 +212,33 @@ class MonitorServices:
         columns = [k for k, name in enumerate(message.joint_names) if name in ours]
         which = [ours[name] for name in names]
         present, endless = monitor.buffer.q[which], monitor.model.bodies.endless[which]
-        for point in message.points:
-            velocities = _velocities(point, columns, present, endless)
-            if any(velocities):
-                monitor.behaviour.command.update(names, velocities, time.monotonic())
-                return
-        monitor.behaviour.command.update([], [], time.monotonic())
+        velocities = _leaving(message.points, columns, present, endless)
+        monitor.behaviour.command.update(names, velocities, time.monotonic())
 
 
-def _velocities(
-    point: Any, columns: list[int], present: np.ndarray, endless: np.ndarray
+def _leaving(
+    points: Sequence[Any], columns: list[int], present: np.ndarray, endless: np.ndarray
 ) -> list[float]:
-    """Velocities of a trajectory point, rad/s or m/s; by default the mean ones towards it."""
-    many = max(columns, default=-1)
-    if len(point.velocities) > many and any(point.velocities):
-        return [point.velocities[k] for k in columns]
-    if len(point.positions) > many:
-        seconds = max(seconds_of(point.time_from_start), 0.01)
+    """Velocities, rad/s or m/s, at which a trajectory leaves the position; empty if it stays.
+
+    Those of the first point that has some, or the mean ones to the first point that is no longer
+    near the position.
+    """
+    many, start, found = max(columns, default=-1), present, []
+    for number, point in enumerate(points):
+        if len(point.velocities) > many and any(point.velocities[k] for k in columns):
+            return [point.velocities[k] for k in columns]
+        if len(point.positions) <= many:
+            continue
         wanted = np.array([point.positions[k] for k in columns])
-        return (apart(wanted, present, endless) / seconds).tolist()
-    return []
+        seconds = seconds_of(point.time_from_start)
+        is_near = np.abs(apart(wanted, present, endless)).max(initial=0.0) <= _NEAR
+        if number == 0 and seconds == 0.0 and is_near and len(points) > 1:
+            start = wanted  # of the plan
+            continue
+        way = apart(wanted, start, endless)
+        if way.any():
+            found = (way / max(seconds, 0.01)).tolist()
+            if not is_near:
+                return found
+    return found

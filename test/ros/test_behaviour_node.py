@@ -104,17 +104,53 @@ def test_what_comes_of_braking_is_in_the_state(cell):
     cell.until_action("approach", 0.14, -0.9)
 
 
-def test_a_robot_that_stands_in_contact_may_say_where_it_would_go(cell):
+def waypoints(*gaps_and_times, velocities=()):
+    """A trajectory through these (gap, seconds, speed of the gap), the latter with velocities."""
+    points = [
+        JointTrajectoryPoint(
+            positions=apart(gap), velocities=[0.0, 0.0, speed, 0.0] if velocities else [],
+            time_from_start=Duration(sec=int(t), nanosec=int(1e9 * (t % 1.0))),
+        )
+        for gap, t, speed in gaps_and_times
+    ]  # fmt: skip
+    return JointTrajectory(joint_names=JOINTS, points=points)
+
+
+# The start of a plan is not exactly where the robot stands: off by noise, the other way.
+COMMANDS = {
+    "a goal": (((0.2, 1.0, 0.0),), ((-0.1, 1.0, 0.0),)),
+    "from a start": (
+        ((-0.024, 0.0, 0.0), (0.2, 1.0, 0.0)),
+        ((-0.016, 0.0, 0.0), (-0.1, 1.0, 0.0)),
+    ),
+    "slowly at first": (
+        ((-0.024, 0.0, 0.0), (-0.0239, 0.01, 0.02), (-0.01, 0.2, 0.1), (0.2, 1.0, 0.0)),
+        ((-0.016, 0.0, 0.0), (-0.0161, 0.01, -0.02), (-0.03, 0.2, -0.1), (-0.1, 1.0, 0.0)),
+    ),
+    "from a start for later": (
+        ((-0.021, 0.01, 0.0), (0.2, 1.0, 0.0)),
+        ((-0.019, 0.01, 0.0), (-0.1, 1.0, 0.0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("velocities", [False, True])
+@pytest.mark.parametrize("way", COMMANDS)
+def test_a_robot_that_stands_in_contact_may_say_where_it_would_go(cell, way, velocities):
     cell.until_action("stop", -0.02)
     publisher = cell.graph.node.create_publisher(JointTrajectory, f"{ME}/command", 10)
 
-    def command(gap):
-        point = JointTrajectoryPoint(positions=apart(gap), time_from_start=Duration(sec=1))
-        publisher.publish(JointTrajectory(joint_names=JOINTS, points=[point]))
+    def command(points):
+        publisher.publish(waypoints(*points, velocities=velocities))
         cell.send(-0.02)
 
-    cell.graph.until(lambda: cell.values["action"] == "limit", sending=lambda: command(0.2))
-    cell.graph.until(lambda: cell.values["action"] == "stop", sending=lambda: command(-0.1))
+    out, deeper = COMMANDS[way]
+    cell.graph.until(lambda: cell.values["action"] == "limit", 10, lambda: command(out))
+    cell.graph.until(lambda: cell.values["action"] == "stop", 10, lambda: command(deeper))
+    for _ in range(20):
+        command(deeper)
+        cell.graph.spin(0.02)
+        assert cell.values["action"] == "stop"
     cell.graph.node.destroy_publisher(publisher)
 
 
