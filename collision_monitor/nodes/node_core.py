@@ -220,7 +220,7 @@ class SingleRobotCore(NodeCore):
     def _load_received(self) -> None:
         (source,) = self._robots.sources
         if not self._description:  # the first one: no robot that goes on
-            self.state.publish(Report(Level.STALE, "waiting", LOADING))
+            self.state.publish(Report(Level.STALE, "loading", LOADING))
         self._load_reporting(lambda: self._load(source.urdf), LOADING)
         self._description = source.urdf
 

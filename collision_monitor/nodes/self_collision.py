@@ -77,7 +77,6 @@ class SelfCollisionCore(SingleRobotCore):
         self.state = RequestState(
             node, self._values, self._faults, self._shortage, self._motions
         )
-        self.state.refresh()
         self._requests = TrajectoryRequests(
             node, self._values, self.state, self._shortage, self._motions, self._markers,
             self._joint_states.seconds, self._end_stream,

@@ -146,7 +146,8 @@ def test_a_robot_can_come_by_topic_and_another_after_it():
     descriptions.publish(String(data=ARMS.replace('"r"', '"other"')))
     cell.until(lambda: "other" in cell.last.name)
     assert cell.now >= before  # the clock does not go back
-    cell.close()
+    ((_, output),) = cell.close()
+    assert output.index("waiting for a robot description") < output.index("loading the robot")
 
 
 def test_goals_of_the_action_end_by_their_tolerances(cell):

@@ -61,13 +61,13 @@ class StateLog:
         self._logged: dict[Any, float] = {}
 
     def add(self, level: Level, kind: Any, text: str) -> None:
-        """Log a state; the kinds "waiting" and "ended" are no faults."""
+        """Log a state; the kinds "waiting", "loading" and "ended" are no faults."""
         now = time.monotonic()
         if now - self._logged.get(kind, -math.inf) < LOG_SECONDS:
             return
         self._logged[kind] = now
         severity = logging.WARNING if level is Level.WARN else logging.ERROR
-        if level is Level.OK or kind in ("waiting", "ended"):
+        if level is Level.OK or kind in ("waiting", "loading", "ended"):
             severity = logging.INFO
         log_at(self._logger, severity, text)
 
