@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -64,10 +65,10 @@ class _Topic:
         """The publishers, if their messages do not show that each has joints of its own."""
         if self.publishers is None or len(self.publishers) <= max(len(self.groups), 1):
             return ""
-        nodes = sorted({publisher.node for publisher in self.publishers})
+        nodes = sorted(Counter(publisher.node for publisher in self.publishers).items())
+        names = " and ".join(f"{node} ({n} times)" if n > 1 else node for node, n in nodes)
         return (
-            f"{len(self.publishers)} publishers of joint states may have the same joints: "
-            f"{' and '.join(nodes)}"
+            f"{len(self.publishers)} publishers of joint states may have the same joints: {names}"
         )
 
     def gone(self) -> str:

@@ -290,7 +290,8 @@ class PointStream:
                     f"is due {abs(dt):.3g} s before the point that was commanded last"
                 )
             raise TrajectoryError(
-                f"was due {abs(dt):.3g} s before the stream began: points must come ahead of time"
+                f"was due {abs(dt):.3g} s before the stream began: points must come ahead of time, "
+                "by time_from_start or the stamp"
             )
         if going and len(self._pending(now)) >= _MOST_PENDING:
             raise TrajectoryError(

@@ -201,7 +201,7 @@ def test_two_publishers_are_a_warning_if_they_may_have_the_same_joints_or_one_of
     began, seen = time.monotonic(), len(two.heard["state"])
     two.until(lambda: time.monotonic() - began > 1.5, sending=send_parts)
     assert {message.level for message in two.heard["state"][seen:]} == {OK}
-    named = "2 publishers of joint states may have the same joints: /listener"
+    named = "2 publishers of joint states may have the same joints: /listener (2 times)"
     two.until(lambda: named in two.state.message, sending=lambda: send_both(two, 0.5, 0.5))
     assert two.state.level == WARN and two.values["action"] == "none"
     two.node.destroy_publisher(second)

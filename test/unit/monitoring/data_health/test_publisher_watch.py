@@ -115,6 +115,16 @@ def test_publishers_that_may_have_the_same_joints_are_named_after_a_second(lists
     assert several(*lists, now=1.9) == ""
 
 
+def test_a_node_that_is_there_twice_is_named_with_its_number():
+    """As one that was killed and started again, until the middleware forgets the first."""
+    found = PublisherWatch()
+    found.update("joint_states", 3, 1.0)
+    nodes = [Publisher((k,), node) for k, node in enumerate(("/driver", "/gui", "/driver"))]
+    found.identify("joint_states", nodes, 1.0)
+    found.report_message("joint_states", 5.0, ["a"])
+    assert found.remark(5.0).endswith("may have the same joints: /driver (2 times) and /gui")
+
+
 def test_what_was_heard_of_other_publishers_does_not_count():
     found = PublisherWatch()
     found.update("joint_states", 2, 0.0)
