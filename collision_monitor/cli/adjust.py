@@ -27,7 +27,7 @@ from collision_monitor.cli.options import (
 from collision_monitor.cli.robots import add_model_arguments, add_soft_limits, load_model
 from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import shortened
-from collision_monitor.errors import AdjustmentError, ConfigurationError, JointLimitsError
+from collision_monitor.errors import AdjustmentError, JointLimitsError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
@@ -151,9 +151,6 @@ def run(options: argparse.Namespace) -> int:
 def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
     """Given positions of joints that the motion does not name."""
     given = parse_positions(text, model)
-    both = [name for name in given if name in motion.joint_names]
-    if both:
-        raise ConfigurationError(f"--q: {', '.join(both)}: the motion moves this joint")
     known = {*motion.joint_names, *motion.held, *given}
     still = [name for name in model.joint_names if name not in known]
     if still:

@@ -201,6 +201,8 @@ def adjust(
     # Joints that the motion does not name are held as in `verify`, regardless of the limits.
     rest = rest_configuration(model, {**motion.held, **(held or {})})
     given = checked(model, motion)
+    if both := [name for name in held or {} if name in given.joint_names]:
+        raise ConfigurationError(f"held (--q): {', '.join(both)}: the motion moves this joint")
     start = rest.copy()
     start[model.columns_of(given.joint_names)] = given.positions[0]
     model = within(model, settings.position_limits, start)

@@ -276,7 +276,7 @@ def test_a_plot_is_drawn(place, adjust):
         (["--output", "motion.csv"], "is also the motion"),
         (["--plot", "robot.urdf"], "is also the urdf"),
         (["--output", "same.png", "--plot", "same.png"], "same.png: is also the output"),
-        (["--q", "right_j1=1"], "--q: right_j1: the motion moves this joint"),
+        (["--q", "right_j1=1"], "held (--q): right_j1: the motion moves this joint"),
         (["--q", "nose=1"], "no joint 'nose'"),
         (["--limits", "none.yaml"], "none.yaml: no such file"),
         (["--arms", "right_arm,middle_arm"], "no group 'middle_arm'"),

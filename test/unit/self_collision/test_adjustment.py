@@ -954,6 +954,7 @@ def test_a_motion_of_neither_arm_is_refused():
         ({"tip_weight": 1.1e6}, ConfigurationError, "tip_weight: 1100000.0"),
         ({"safe_distance": 5.0}, ConfigurationError, "safe_distance: 5.0 m: all links of"),
         ({"held": {"nose": 0.1}}, ConfigurationError, "held: 'dual_arm' has no joint 'nose'"),
+        ({"held": {JOINTS[0]: 0.1}}, ConfigurationError, "held .*: the motion moves this joint"),
         ({"acceleration_limits": -1.0}, ConfigurationError, "acceleration_limits: -1.0"),
         ({"acceleration_limits": np.nan}, ConfigurationError, "acceleration_limits: nan"),
         ({"acceleration_limits": {"nose": 1.0}}, ConfigurationError, "no joint 'nose'"),
