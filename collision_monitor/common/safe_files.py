@@ -10,6 +10,7 @@ messages. YAML: no objects, no duplicate keys, limited size and depth.
 from __future__ import annotations
 
 import codecs
+import math
 import os
 import re
 import stat
@@ -297,6 +298,26 @@ _Loader.add_implicit_resolver(
 )
 
 
+class _AngleLoader(_Loader):
+    """Also reads ``!degrees 90`` and ``!radians 1.5`` of ROS, as radians."""
+
+
+def _angle(unit: float) -> Any:
+    def construct(loader: _AngleLoader, node: yaml.Node) -> float:
+        try:
+            return float(node.value) * unit
+        except (TypeError, ValueError):
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{node.tag}: {node.value!r:.80} is not a number", node.start_mark
+            ) from None
+
+    return construct
+
+
+_AngleLoader.add_constructor("!degrees", _angle(math.radians(1.0)))
+_AngleLoader.add_constructor("!radians", _angle(1.0))
+
+
 def _refuse_deep(text: bytes) -> None:
     """Raise YAMLError if the text is nested too deeply."""
     depth = 0
@@ -312,9 +333,15 @@ def _refuse_deep(text: bytes) -> None:
 
 
 def read_documents(
-    path: Path, error: type[CollisionMonitorError], what: str, largest: int = _LARGEST_YAML
+    path: Path,
+    error: type[CollisionMonitorError],
+    what: str,
+    largest: int = _LARGEST_YAML,
+    angles: bool = False,
 ) -> list[Any]:
     """The documents of a YAML file of at most ``largest`` bytes, [] for an empty one.
+
+    ``angles``: numbers may be tagged as ``!degrees`` or ``!radians``, and are radians.
 
     Raises ``error`` as `read_file`, which does not read pipes; where it is no YAML, it names the
     line.
@@ -322,7 +349,7 @@ def read_documents(
     text = read_file(path, error, what, largest, regular=True)
     try:
         _refuse_deep(text)
-        return list(yaml.load_all(text, _Loader))
+        return list(yaml.load_all(text, _AngleLoader if angles else _Loader))
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
@@ -332,9 +359,11 @@ def read_documents(
         raise error(f"{path.name}: not YAML: {type(problem).__name__}: {problem}") from None
 
 
-def read_document(path: Path, error: type[CollisionMonitorError], what: str) -> Any:
+def read_document(
+    path: Path, error: type[CollisionMonitorError], what: str, angles: bool = False
+) -> Any:
     """The only document of a YAML file, None for an empty one; see `read_documents`."""
-    documents = read_documents(path, error, what)
+    documents = read_documents(path, error, what, angles=angles)
     if len(documents) > 1:
         raise error(f"{path.name}: expected one document, got {len(documents)} (---)")
     return documents[0] if documents else None

@@ -15,6 +15,7 @@
         has_effort_limits: true
         max_effort: 80.0
 
+Angles are radians unless they are tagged as ``!degrees``, as by Universal Robots.
 A limit counts where its ``has_...`` is true; one that is given without a ``has_...``
 counts as well. Scaling factors are not used; other keys of a joint are named in a warning.
 """
@@ -136,7 +137,7 @@ def read_joint_limits(
             limit that is no number above zero, none of ``joint_names``.
     """
     path = Path(path)
-    data = read_document(path, JointLimitsError, "file of limits")
+    data = read_document(path, JointLimitsError, "file of limits", angles=True)
     if not isinstance(data, Mapping) or not isinstance(data.get("joint_limits"), Mapping):
         raise JointLimitsError(f"{path}: 'joint_limits: {{<joint>: ...}}' is needed")
     limits = {

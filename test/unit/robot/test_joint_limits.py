@@ -52,6 +52,14 @@ def test_limits_count_where_they_are_said_to(tmp_path):
     }
 
 
+def test_angles_may_be_tagged_as_in_files_of_universal_robots(tmp_path):
+    text = "joint_limits: {a: {min_position: !degrees -360.0, max_position: !radians 1.5}}\n"
+    lower = -2.0 * math.pi
+    assert read_joint_limits(file(tmp_path, text)) == {"a": JointLimits(pytest.approx(lower), 1.5)}
+    with pytest.raises(JointLimitsError, match="yaml:1: not YAML: !degrees: 'far' is not a number"):
+        read_joint_limits(file(tmp_path, text.replace("-360.0", "far")))
+
+
 def test_keys_that_nothing_uses_are_named(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         read_joint_limits(file(tmp_path, MOVEIT))
