@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from support.files.third_party import ROS
+from support.files.third_party import ROS, parsed
 from support.paths import ROOT
 
 PACKAGE = "collision_monitor"
@@ -40,12 +40,6 @@ LONGEST_LIFE = 5  # lines
 def name_of(path: Path) -> str:
     """Dotted name of a module, ``a.b.__init__`` for a package."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    """The code of a file."""
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache

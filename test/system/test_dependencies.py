@@ -21,6 +21,7 @@ from support.files.third_party import (
     all_started,
     exec_depends,
     on_pypi,
+    parsed,
     pip_line,
     setup_arguments,
     sources,
@@ -77,7 +78,7 @@ def test_pages_install_what_nodes_use_only_where_it_is_there():
 
 def test_modules_are_imported_by_name_in_known_functions_alone():
     for path in sources():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.FunctionDef):
                 calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
                 for call in calls:

@@ -80,6 +80,12 @@ def sources() -> list[Path]:
     return [*sorted((ROOT / PACKAGE).rglob("*.py")), *sorted((ROOT / "launch").glob("*.py"))]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The code of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
@@ -117,14 +123,14 @@ def started(tree: ast.AST) -> set[str]:
 @cache
 def all_imported() -> frozenset[str]:
     """Of all files, without those of `OPTIONAL`."""
-    found = frozenset().union(*(imported(ast.parse(path.read_text())) for path in sources()))
+    found = frozenset().union(*(imported(parsed(path)) for path in sources()))
     return found - OPTIONAL.keys()
 
 
 @cache
 def all_started() -> frozenset[str]:
     """Of all files, without those of `GAZEBO` and `OPTIONAL`."""
-    found = frozenset().union(*(started(ast.parse(path.read_text())) for path in sources()))
+    found = frozenset().union(*(started(parsed(path)) for path in sources()))
     return found - GAZEBO - OPTIONAL.keys()
 
 
