@@ -57,10 +57,17 @@ def wait(until) -> bool:
 
 
 with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):  # Ctrl-C ends it
-    if not wait(lambda: publisher.get_subscription_count() and values().get("event") == "ready"):
+    # The event may be that of an earlier request, so the joint states tell.
+    if not wait(
+        lambda: publisher.get_subscription_count() and values().get("joint_states") == "fresh"
+    ):
         raise SystemExit(f"not ready: {states[-1].message if states else 'nobody is there'}")
+    before = values()["request"]
     publisher.publish(wanted)
-    if not wait(lambda: values().get("event") in ("forwarded", "refused")):
+    if not wait(
+        lambda: values().get("event") in ("forwarded", "refused")
+        and values()["request"] != before
+    ):
         raise SystemExit(f"no answer: {states[-1].message}")
     found = values()
     print(states[-1].message)

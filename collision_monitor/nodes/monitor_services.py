@@ -224,7 +224,7 @@ def _leaving(
     Those of the first point that has some, or the mean ones to the first point that is no longer
     near the position.
     """
-    many, start, found = max(columns, default=-1), present, []
+    many, start, velocities = max(columns, default=-1), present, []
     for number, point in enumerate(points):
         if len(point.velocities) > many and any(point.velocities[k] for k in columns):
             return [point.velocities[k] for k in columns]
@@ -238,7 +238,7 @@ def _leaving(
             continue
         way = apart(wanted, start, endless)
         if way.any():
-            found = (way / max(seconds, 0.01)).tolist()
+            velocities = (way / max(seconds, 0.01)).tolist()
             if not is_near:
-                return found
-    return found
+                return velocities
+    return velocities

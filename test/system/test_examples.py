@@ -122,17 +122,20 @@ def test_a_motion_is_adjusted_and_told_of():
             node="self_collision",
         )  # fmt: skip
         motion = read_motion(ROOT / "config/dual_arm_motion.csv")
-        sender = subprocess.Popen(
-            [sys.executable, EXAMPLES / "adjusted.py", "--seconds", "120"],
-            cwd=ROOT, env=graph.environment, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        graph.until(
-            lambda: sender.poll() is not None, 150.0,
-            lambda: graph.send(motion.joint_names, motion.positions[0].tolist()),
-        )  # fmt: skip
-        output = sender.communicate()[0]
+        outputs = []
+        for _ in range(2):  # the second one finds the state of the first
+            sender = subprocess.Popen(
+                [sys.executable, EXAMPLES / "adjusted.py", "--seconds", "60"],
+                cwd=ROOT, env=graph.environment, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            graph.until(
+                lambda sender=sender: sender.poll() is not None, 90.0,
+                lambda: graph.send(motion.joint_names, motion.positions[0].tolist()),
+            )  # fmt: skip
+            outputs.append(sender.communicate()[0])
         assert node.poll() is None
     finally:
         graph.close()
-    found = re.search(r"the arms came to (-[\d.]+) m, and keep ([\d.]+) m", output)
-    assert found and float(found[2]) > 0.0, output
+    for output in outputs:
+        found = re.search(r"the arms came to (-[\d.]+) m, and keep ([\d.]+) m", output)
+        assert found and float(found[2]) > 0.0, output

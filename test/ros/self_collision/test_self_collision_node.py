@@ -294,6 +294,8 @@ def test_nothing_is_missing_and_a_node_that_is_adjusting_ends_at_once(tmp_path):
         said = "control_msgs is not installed" if missing else "controller_action is empty"
         assert said in output
         assert "waiting for a robot description" not in output  # it was given, and is loaded
+        (line,) = [line for line in output.splitlines() if "STALE: loading the robot" in line]
+        assert "ERROR" not in line
         cell.graph.until(lambda: cell.graph.values.get("event") == "ended")
         assert cell.graph.state.level == STALE
     finally:
