@@ -14,7 +14,7 @@ from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.safe_files import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
-from collision_monitor.robot.urdf_elements import attribute_numbers
+from collision_monitor.robot.urdf_elements import attribute_numbers, only_child
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -47,20 +47,19 @@ def read_inertials(source: str | bytes | os.PathLike | ReceivedText) -> dict[str
     document = parse_xml(source)
     inertials = {}
     for link in document.root.iterchildren("link"):
-        elements = link.findall("inertial")
-        if len(elements) > 1:
-            raise RobotDescriptionError(
-                f"{document.where(elements[1])}: link {link.get('name')!r}: a second <inertial>"
-            )
-        if elements:
-            inertial = _inertial(elements[0], f"link {link.get('name')!r}", document)
+        user = f"link {link.get('name')!r}"
+        element = only_child(link, "inertial", user, document)
+        if element is not None:
+            inertial = _inertial(element, user, document)
             if inertial.mass > 0.0:
                 inertials[(link.get("name") or "").strip()] = inertial
     return inertials
 
 
 def _inertial(element: etree._Element, user: str, document: XmlDocument) -> Inertial:
-    origin, mass, inertia = (element.find(tag) for tag in ("origin", "mass", "inertia"))
+    origin, mass, inertia = (
+        only_child(element, tag, user, document) for tag in ("origin", "mass", "inertia")
+    )
     if mass is None:
         raise RobotDescriptionError(f"{document.where(element)}: {user}: <inertial> has no <mass>")
     pose = np.eye(4)
@@ -117,9 +116,9 @@ def read_friction(source: str | bytes | os.PathLike | ReceivedText) -> dict[str,
     document = parse_xml(source)
     frictions = {}
     for joint in document.root.iterchildren("joint"):
-        element = joint.find("dynamics")
+        name = (joint.get("name") or "").strip()
+        element = only_child(joint, "dynamics", f"joint {name!r}", document)
         if element is not None:
-            name = (joint.get("name") or "").strip()
             frictions[name] = JointFriction(
                 _friction_value(element, "damping", name, document),
                 _friction_value(element, "friction", name, document),

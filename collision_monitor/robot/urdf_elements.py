@@ -167,10 +167,10 @@ def _add_shape(
 ) -> bool:
     """Copy a collision or visual element as a collision; return whether it is a capsule."""
     collision = etree.SubElement(link, "collision")
-    origin = _only_child(element, "origin", user, document)
+    origin = only_child(element, "origin", user, document)
     if origin is not None:
         _copy(origin, collision, user, document)
-    geometry = _only_child(element, "geometry", user, document)
+    geometry = only_child(element, "geometry", user, document)
     # Names with a prefix are extensions of other tools, such as <drake:declare_convex/>.
     children = [] if geometry is None else geometry.iterchildren(etree.Element)
     shapes = [child for child in children if child.tag[0] != "{" and ":" not in child.tag]
@@ -203,7 +203,7 @@ def _add_joint(element: etree._Element, result: Elements) -> None:
     # Vendors leave unfinished ones on joints that do not move.
     motion = ("axis", "limit", "safety_controller") if kind != "fixed" else ()
     for tag in ("origin", "parent", "child", *motion, "mimic"):
-        child = _only_child(element, tag, user, document)
+        child = only_child(element, tag, user, document)
         if child is not None:
             _copy(child, joint, user, document)
         elif tag in ("parent", "child"):
@@ -230,9 +230,10 @@ def _name(element: etree._Element, document: XmlDocument) -> str:
     return name
 
 
-def _only_child(
+def only_child(
     element: etree._Element, tag: str, user: str, document: XmlDocument
 ) -> etree._Element | None:
+    """The child of this tag, None without any; ``user``: link or joint, for messages."""
     for child in element.iterchildren(etree.Element):
         _refuse_misspelt(child, document)
     children = element.findall(tag)
