@@ -104,8 +104,9 @@ def possible_inertia(inertial: Inertial) -> np.ndarray:
     """The inertia (3, 3), with all moments increased by as much as a rigid body needs."""
     low, middle, high = np.linalg.eigvalsh(inertial.inertia)
     least = max(inertial.mass, _LEAST_MASS) * _LEAST_RADIUS**2
-    # MuJoCo finds the moments again, by other arithmetic.
-    short = high * (1.0 + SIX_DIGITS) - low - middle
+    # MuJoCo finds the moments again, by other arithmetic: the sum of the smaller ones, each
+    # increased, is to be (1 + SIX_DIGITS) times the increased largest one.
+    short = (high * (1.0 + SIX_DIGITS) - low - middle) / (1.0 - SIX_DIGITS)
     return inertial.inertia + max(0.0, least - low, short) * np.eye(3)
 
 

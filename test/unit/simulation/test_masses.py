@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 import trimesh
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from support.robots import toys
@@ -22,6 +22,7 @@ from collision_monitor.simulation.mujoco_model import (
 
 
 @given(arrays(float, (3, 3), elements=st.floats(-1.0, 1.0)), st.floats(0.01, 100.0))
+@example(np.array([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [-1.0, -1.0, -1.0]]), 1.0)
 def test_an_inertia_is_increased_to_that_of_a_solid(matrix, mass):
     inertia = matrix + matrix.T
     found = possible_inertia(Inertial(mass, np.zeros(3), inertia))
