@@ -37,9 +37,8 @@ rclpy.init()
 node = rclpy.create_node("adjusted_example")
 states, passed_on = [], []
 node.create_subscription(DiagnosticStatus, f"{options.node}/state", states.append, LATCHED)
-node.create_subscription(
-    JointTrajectory, f"{options.node}/joint_trajectory", passed_on.append, 10
-)
+sent = f"{options.node}/joint_trajectory"
+node.create_subscription(JointTrajectory, sent, passed_on.append, 10)
 publisher = node.create_publisher(JointTrajectory, f"{options.node}/desired_trajectory", 10)
 
 
