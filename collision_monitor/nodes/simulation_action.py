@@ -82,6 +82,8 @@ class TrajectoryAction(DeferredActionServer):
             for item in (*handle.request.path_tolerance, *handle.request.goal_tolerance):
                 if item.name not in joints:
                     raise TrajectoryError(f"has no joint {item.name!r}, but a tolerance for it")
+                if math.isnan(item.position):
+                    raise TrajectoryError(f"has a tolerance of nan for joint {item.name!r}")
             run = self._follow(handle.request.trajectory)
         except TrajectoryError as error:
             code = self.type.Result.INVALID_GOAL

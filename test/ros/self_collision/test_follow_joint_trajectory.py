@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FollowJointTrajectory without control_msgs: the relay to a controller, and the simulation."""
 
+import math
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -240,6 +241,14 @@ def test_a_goal_may_say_how_near_and_how_long(arm):
     assert patient.result is None
     arm.go(3.0)
     assert patient.ends == ["aborted"]
+
+
+@pytest.mark.parametrize("field", ["path_tolerance", "goal_tolerance"])
+def test_a_tolerance_that_is_no_number_does_not_count_as_none(arm, field):
+    handle = arm.plan("a", **{field: [SimpleNamespace(name="a", position=math.nan)]})
+    arm.run()
+    assert handle.ends == ["aborted"] and handle.result.error_code == Result.INVALID_GOAL
+    assert handle.result.error_string == "the trajectory has a tolerance of nan for joint 'a'"
 
 
 def test_leaving_the_path_too_far_aborts_and_holds(arm):
