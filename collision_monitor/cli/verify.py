@@ -365,7 +365,7 @@ def _beside(
     """A motion of ``robot`` and its start."""
     joints = [joint.name for joint in robot.joints]  # others move other joints
     # Where the verified motion is a bag, the topics are its own.
-    topic = None if any(map(is_bag, options.motion)) else topic_of(options, path)
+    topic = None if any(map(is_bag, _motions(options.motion))) else topic_of(options, path)
     motion = load_trajectory(
         path, robot, topic=topic, stamps=options.stamps,
         ignored=options.ignore, elsewhere=joints, scene=scene,

@@ -176,7 +176,11 @@ def test_topics_and_stamps_need_a_bag(verify, cell):
     beside = "one.csv", "--beside", str(bag), "--recorded"
     assert "choose a topic (--topic)" in verify(*beside)[2]
     assert "have no stamp" in verify(*beside, "--topic", "/js")[2]
-    assert verify(*beside, "--topic", "/js", "--stamps", "receive")[0] == 0
+    (cell / "folder").mkdir()
+    (cell / "folder" / "one.csv").write_text((cell / "one.csv").read_text())
+    for motion in ("one.csv", "folder"):
+        words = motion, *beside[1:], "--topic", "/js", "--stamps", "receive"
+        assert verify(*words)[0] == 0
 
 
 def test_a_motion_beside_it_is_held_to_its_limits_too(verify, cell):
