@@ -235,7 +235,7 @@ def only_child(
 ) -> etree._Element | None:
     """The child of this tag, None without any; ``user``: link or joint, for messages."""
     for child in element.iterchildren(etree.Element):
-        _refuse_misspelt(child, document)
+        _refuse_misspelt(child, document, also=(tag,))
     children = element.findall(tag)
     if len(children) > 1:
         raise RobotDescriptionError(

@@ -49,6 +49,8 @@ def test_an_inertia_that_no_body_has_is_known():
         ('<inertial><mass value="1"/></inertial>' * 2, "a second <inertial>"),
         ('<inertial><mass value="1"/><mass value="2"/></inertial>', "a second <mass>"),
         ('<inertial><Origin/><mass value="1"/></inertial>', "<Origin>: write <origin>"),
+        ('<inertial><mass value="1"/><Inertia/></inertial>', "<Inertia>: write <inertia>"),
+        ('<Inertial><mass value="1"/></Inertial>', "<Inertial>: write <inertial>"),
         (
             '<inertial><origin xyz="1 2"/><mass value="1"/></inertial>',
             "<origin xyz=...>: expected 3 numbers, got '1 2'",
@@ -74,6 +76,11 @@ def test_what_is_written_is_read_and_the_rest_is_zero():
         )
     )
     assert found == {"j": JointFriction(0.5, 0.0), "k": JointFriction(0.0, 2.0)}
+
+
+def test_friction_that_would_be_ignored_is_an_error():
+    with pytest.raises(RobotDescriptionError, match=r":2: <Dynamics>: write <dynamics>"):
+        read_friction(joints('<joint name="j"><Dynamics damping="1"/></joint>'))
 
 
 @pytest.mark.parametrize("value", ["-1", "nan", "inf", "much", ""])
