@@ -232,7 +232,7 @@ def _beyond_limits(states: Mapping[str, Mapping[str, float]], robot: Robot) -> d
     limited = [
         joint
         for joint in robot.joints
-        if joint.moves and joint.kind != "continuous" and joint.mimic is None
+        if joint.moves and joint.has_limits and joint.kind != "continuous" and joint.mimic is None
     ]
     return {
         name: f"{name!r} ({joint.name} = {state[joint.name]:g}, not in "

@@ -72,6 +72,15 @@ def test_a_named_state_beyond_a_limit_is_no_pose_of_rest(robot):
     assert "beyond joint limits of the URDF are ignored: 'degrees' (j1 = 90, not in [" in warning
 
 
+@pytest.mark.parametrize("given", ["", 'lower="0" upper="0" '])
+def test_a_named_state_is_not_beyond_limits_that_nobody_gave(given):
+    finger = joint("finger", "a", "b", "prismatic").replace('lower="-2" upper="2" ', given)
+    loaded = load_robot(toy(link("a"), link("b"), finger, name="r"))
+    state = "<group_state name='open'><joint name='finger' value='0.04'/></group_state>"
+    semantics = load_srdf(srdf(state), loaded)
+    assert set(semantics.states) == {"open"} and not semantics.warnings
+
+
 def test_named_states_of_one_name_are_one(robot):
     semantics = load_srdf(
         srdf(
