@@ -181,7 +181,8 @@ class SingleRobotCore(NodeCore):
         super().__init__(node, parameters, check)
         port = RobotPort(RobotSource(self._values["robot_description"]))
         self._robots = RobotDescriptions(node, (port,), self._on_description)
-        self._description: str | ReceivedText = ""  # of the robot in use
+        self._description: str | ReceivedText = ""  # the last one, if it could be used
+        self._has_robot = False
         self._watchdog: Timer | None = None
 
     @abstractmethod
@@ -219,10 +220,10 @@ class SingleRobotCore(NodeCore):
 
     def _load_received(self) -> None:
         (source,) = self._robots.sources
-        if not self._description:  # the first one: no robot that goes on
+        if not self._has_robot:
             self.state.publish(Report(Level.STALE, "loading", LOADING))
         self._load_reporting(lambda: self._load(source.urdf), LOADING)
-        self._description = source.urdf
+        self._has_robot, self._description = True, source.urdf
 
     def _on_description(self) -> None:
         if self._robots.sources[0].urdf == self._description:

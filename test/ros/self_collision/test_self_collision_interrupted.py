@@ -234,8 +234,11 @@ def test_a_description_that_cannot_be_used_ends_forwarding_until_one_can(robot):
     robot.stand(START)
     robot.until(lambda: robot.values["event"] == "no robot")
     assert robot.graph.state.level == ERROR
+    since = len(robot.graph.heard["state"])
     robot.describe(earlier)
     robot.until(lambda: robot.values["event"] == "ready")
+    said = {message for event, _, message in robot.states(since) if event == "loading"}
+    assert said and all(message.startswith("loading a new robot") for message in said)
     assert robot.want(*SHORT) is not None
 
 
