@@ -172,6 +172,8 @@ class Scanner:
 
         The accuracy is ``instant`` s.
         """
+        # What is passed over after an undecided piece, and the last piece, are within it together.
+        instant *= 0.5
         motion, space = schedule.packed(), self.tables.space(schedule.packed().order)
         hints, limits = self.tables.hints.copy(), np.full(len(self.model.pairs), -np.inf)
         limits[pair] = limit

@@ -92,6 +92,17 @@ def test_the_first_instant_is_that_of_the_samples(scanner):
     assert seen > 3
 
 
+def test_the_first_instant_is_accurate_where_the_distance_hovers_at_the_limit(scanner):
+    """Nearly at the limit for several instants, below it for two or three."""
+    for seed, kind, pair in ((2, 3, 11), (4, 2, 18), (21, 1, 9)):
+        schedule = Schedule(scanner.model, random_motion(scanner.model, seed, 6, kind))
+        times = np.linspace(schedule.begin, schedule.end, 1501)
+        distances = sampled(scanner.model, schedule, times)[:, pair]
+        limit = distances.min() + 1e-6
+        first = scanner.first_below(schedule, pair, limit, schedule.begin, schedule.end, 1e-4)
+        assert first <= times[distances.argmin()] + 1e-4
+
+
 @pytest.mark.parametrize("name", ["ur5", "baxter"])
 def test_real_robots_are_scanned_rightly(name):
     table = {"name": "table", "type": "box", "size": [1, 1, 0.1], "position": [0.7, 0, -0.2]}
