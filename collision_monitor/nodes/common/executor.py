@@ -61,13 +61,17 @@ class StateLog:
         self._logged: dict[Any, float] = {}
 
     def add(self, level: Level, kind: Any, text: str) -> None:
-        """Log a state; the kinds "waiting", "loading" and "ended" are no faults."""
+        """Log a state; the kinds "waiting" and "ended" are no faults.
+
+        Neither is "loading", but while another robot is loaded nothing guards the one before.
+        """
         now = time.monotonic()
         if now - self._logged.get(kind, -math.inf) < LOG_SECONDS:
             return
         self._logged[kind] = now
-        severity = logging.WARNING if level is Level.WARN else logging.ERROR
-        if level is Level.OK or kind in ("waiting", "loading", "ended"):
+        is_warning = level is Level.WARN or kind == "loading"
+        severity = logging.WARNING if is_warning else logging.ERROR
+        if level is Level.OK or kind in ("waiting", "ended"):
             severity = logging.INFO
         log_at(self._logger, severity, text)
 

@@ -174,7 +174,8 @@ class Scanner:
         """
         # What is passed over after an undecided piece, and the last piece, are within it together.
         instant *= 0.5
-        motion, space = schedule.packed(), self.tables.space(schedule.packed().order)
+        motion = schedule.packed()
+        space = self.tables.space(motion.order)
         hints, limits = self.tables.hints.copy(), np.full(len(self.model.pairs), -np.inf)
         limits[pair] = limit
         active = np.empty((DEPTH + 1, 1), dtype=np.int64)
