@@ -11,7 +11,7 @@ import numpy as np
 
 from collision_monitor.common.text import shortened
 from collision_monitor.monitoring.faults import MOMENT, FaultRegister, Level
-from collision_monitor.robot.angles import TURN
+from collision_monitor.robot.angles import TURN, whole_turns
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 
@@ -78,13 +78,14 @@ class PositionLimits:
 
 
 class _Follower(NamedTuple):
-    """A mimic joint; its position is ``gain`` * q[``leader``] + ``offset``."""
+    """A mimic joint at ``gain`` * q[``leader``] + ``offset``, in any turn if it is endless."""
 
     name: str
     leader: int
     gain: float
     offset: float
     tolerance: float
+    endless: bool
 
 
 class MimicWatch:
@@ -102,8 +103,9 @@ class MimicWatch:
             leader, gain, offset = leading_joint(joint, robot.joint_named)
             if joint.mimic is not None and leader in rank:
                 self._followers[joint.name] = _Follower(
-                    joint.name, rank[leader], gain, offset, _TOLERANCE[joint.kind]
-                )
+                    joint.name, rank[leader], gain, offset, _TOLERANCE[joint.kind],
+                    joint.kind == "continuous",
+                )  # fmt: skip
         self._names: Sequence[str] = ()
         self._entries: list[tuple[int, _Follower]] = []  # of messages with these names
         self._heard: set[str] = set()
@@ -128,9 +130,12 @@ class MimicWatch:
         `MOMENT`; empty if there is none.
         """
         text = ""
-        for entry, (name, leader, gain, offset, most) in self._entries:
+        for entry, (name, leader, gain, offset, most, endless) in self._entries:
             expected = gain * q[leader] + offset
-            if not abs(positions[entry] - expected) > most:  # NaN is no position
+            off = positions[entry] - expected
+            if endless:  # the driver may report it within half a turn
+                off += whole_turns(off, 0.0, True)
+            if not abs(off) > most:  # NaN is no position
                 self._apart_since.pop(name, None)
             # A finger follows its leader late in motion, but not for this long.
             elif now - self._apart_since.setdefault(name, now) >= MOMENT:

@@ -111,3 +111,28 @@ def test_each_robot_of_a_cell_keeps_its_own_turns():
         send(b, ["l", "r"], [wrapped(angle), wrapped(angle)], now=float(k))
     assert b.q == pytest.approx([3.2, wrapped(3.2)])
     assert b.reported == pytest.approx([wrapped(3.2)] * 2)
+
+
+@pytest.mark.parametrize("gain", [1, -1, 2])
+def test_a_mimic_joint_is_where_its_leader_puts_it_in_any_turn(gain):
+    mimic = f'<mimic joint="drive" multiplier="{gain}"/>'
+    model = CollisionModel.from_urdf(
+        robot(
+            link("base"), link("wheel"), link("other"),
+            joint("drive", "base", "wheel", "continuous"),
+            joint("follow", "base", "other", "continuous", "-1 0 0", extra=mimic),
+        )
+    )  # fmt: skip
+
+    def levels(off):
+        monitor = Monitor(model)
+        return {
+            monitor.update(
+                ["drive", "follow"], [wrapped(turned), wrapped(gain * turned + off)],
+                0.01 * k, stamp=1.0 + 0.01 * k,
+            ).level.name
+            for k, turned in enumerate(np.linspace(0.1, 3.0 * TURN, 600))
+        }  # fmt: skip
+
+    assert levels(0.0) == {"OK"}
+    assert levels(0.2) == {"OK", "WARN"}
