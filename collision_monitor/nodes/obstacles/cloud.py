@@ -260,7 +260,6 @@ class Cloud:
         is_new = CLOUD not in self._objects.keeper.refused
         self._objects.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
         if is_new:
-            self._node.get_logger().error(f"cloud refused: {error}")
             self._changed()
 
 

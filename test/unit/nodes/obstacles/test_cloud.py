@@ -183,3 +183,13 @@ def test_what_a_scene_file_fixes_to_a_link_that_moves_is_the_robots_own(model):
 def test_bytes_that_are_no_cloud_are_an_error_until_one_comes(cell):
     cell.node.receive("~/cloud", b"\0\1\0\0 no cloud")
     assert "cloud: a message that cannot be read" in cell.scene.fault(time.monotonic())
+
+
+def test_of_clouds_that_are_refused_and_used_in_turns_the_state_is_the_log(cell, caplog):
+    hear(cell.monitor)
+    for height in range(3):  # two cameras, one of them with a frame that is no link
+        cell.say([[0.0, 3.0, float(height)]])
+        cell.until(lambda z=height: is_near(cell, [0.0, 3.0, z])() and not cell.scene.fault(0.0))
+        cell.say([[0.0, 3.0, 0.0]], "camera")
+        assert "frame 'camera' is not a link" in cell.scene.fault(0.0)
+    assert not caplog.records
