@@ -12,7 +12,7 @@ import pytest
 import trimesh
 from support.robots.toys import chain
 from support.ros.obstacle_messages import cloud_message, marker
-from support.ros.ros_graph import ERROR, OK, STALE, Graph, rclpy
+from support.ros.ros_graph import ERROR, OK, STALE, WARN, Graph, rclpy
 
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
 from rclpy.qos import qos_profile_sensor_data  # isort: skip
@@ -299,3 +299,12 @@ def test_a_cloud_is_monitored_except_for_points_of_the_robot(cell):
     cell.until(
         lambda values, state: "scene_refused" not in values, lambda: cell.cloud(many)
     )
+
+
+def test_two_publishers_of_clouds_are_a_warning_until_one_ends(cell):
+    node = cell.graph.node
+    camera = node.create_publisher(PointCloud2, "/collision_monitor/cloud", qos_profile_sensor_data)
+    says = "2 publishers on ~/cloud replace each other's clouds"
+    cell.until(lambda values, state: state.level == WARN and says in state.message)
+    node.destroy_publisher(camera)
+    cell.until_clear()

@@ -73,7 +73,7 @@ class NodeState(ABC, Generic[S]):
     """
 
     # Sources of faults with which a state is at least WARN.
-    remarks = ("description", "names", "planning_scene", "whole_scene", "unheard")
+    remarks = ("description", "names", "planning_scene", "whole_scene", "clouds", "unheard")
 
     def __init__(
         self,

@@ -83,7 +83,10 @@ class _Job(NamedTuple):
 
 
 class Cloud:
-    """Keeps the newest cloud in the live scene; reports if it is old or unusable."""
+    """Keeps the newest cloud in the live scene; reports if it is old or unusable.
+
+    That several publishers replace each other's clouds is the fault "clouds".
+    """
 
     def __init__(
         self, node: Node, values: Mapping[str, Any], objects: SceneObjects,
@@ -120,7 +123,7 @@ class Cloud:
         """Unsubscribe, and end the thread after its current cloud."""
         self._node.destroy_subscription(self._subscription)
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._faults.clear("cloud")
+        self._faults.clear("cloud", "clouds")
 
     @property
     def is_ready(self) -> bool:
@@ -151,6 +154,12 @@ class Cloud:
             self.apply_result()
         self.retry()
         self._raise_fault()
+        count = self._node.count_publishers(self._subscription.topic_name)
+        text = (
+            f"{count} publishers on ~/cloud replace each other's clouds: what only one of them "
+            "sees is missing in turns; merge them into one"
+        )
+        self._faults.put("clouds", Level.WARN, "", text if count > 1 else "")
 
     def _raise_fault(self) -> None:
         self._faults.put("cloud", Level.ERROR, "scene", self.fault(time.monotonic()))
