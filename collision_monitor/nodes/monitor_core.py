@@ -76,7 +76,7 @@ class MonitorCore(NodeCore):
             self._further_values,
         )  # fmt: skip
         ports = declare_robots(node, self._values)
-        self._robots = RobotDescriptions(node, ports, self._on_description)
+        self._robots = RobotDescriptions(node, ports, self._on_description, self._faults)
         self._joint_states = JointStates(node, self._watchdogs, self._on_joint_state)
         self._loader = RobotLoader(
             node, self._start_monitoring, self._refresh, self._announce_replacement, self._faults
@@ -328,6 +328,7 @@ class MonitorCore(NodeCore):
         """Check timeouts, clocks and publishers; repeat the state at its rate."""
         if self._recorder is not None:
             self._recorder.update()
+        self._robots.watch()
         self._scene.watch(self._joint_states.watch(self._monitor))
         self._cloud.watch()
         now = time.monotonic()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -21,10 +22,10 @@ from std_msgs.msg import String
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.model.loading import RobotSource
-from collision_monitor.monitoring.faults import Level
+from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
-from collision_monitor.nodes.common.messages import LATCHED
+from collision_monitor.nodes.common.messages import DESCRIPTIONS
 from collision_monitor.nodes.common.node_state import NodeState, Report
 from collision_monitor.nodes.common.sentinel import Sentinel
 from collision_monitor.nodes.common.steady_timer import steady_timer
@@ -43,40 +44,79 @@ LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
 class RobotDescriptions:
     """The descriptions of all robots, from parameters or topics.
 
+    Publishers of a topic that contradict each other are the fault "descriptions".
+
     Attributes:
         ports: topics of each robot.
     """
 
     def __init__(
-        self, node: Node, ports: Sequence[RobotPort], received: Callable[[], None]
+        self,
+        node: Node,
+        ports: Sequence[RobotPort],
+        received: Callable[[], None],
+        faults: FaultRegister,
     ) -> None:
         """Start without subscriptions; ``received`` is called for each received description."""
         self._node, self.ports, self._received = node, ports, received
-        self._urdfs: dict[str, ReceivedText] = {}  # by name of the robot
-        self._subscriptions: list[Subscription] = []
+        self._faults = faults
+        # By name of the robot; the newest is the last.
+        self._urdfs: dict[str, deque[ReceivedText]] = {}
+        self._subscriptions: dict[str, Subscription] = {}
+        self._contradictions: dict[str, str] = {}
 
     def subscribe(self) -> None:
         """Subscribe to descriptions that are not given by parameters."""
         self._urdfs.clear()
         for port in self.ports:
             if not port.source.urdf:
-                listener = partial(self._on_description, port.source.name)
-                self._subscriptions.append(
-                    self._node.create_subscription(
-                        String, port.description_topic, listener, LATCHED
-                    )
-                )
+                self._listen(port)
+
+    def _listen(self, port: RobotPort) -> None:
+        listener = partial(self._on_description, port.source.name)
+        self._subscriptions[port.source.name] = self._node.create_subscription(
+            String, port.description_topic, listener, DESCRIPTIONS
+        )
 
     def _on_description(self, name: str, message: String) -> None:
-        self._urdfs[name] = ReceivedText(message.data)
+        texts = self._urdfs.setdefault(name, deque(maxlen=DESCRIPTIONS.depth))
+        texts.append(ReceivedText(message.data))
         self._received()
+
+    def watch(self) -> None:
+        """Raise or clear the fault; listen again where a contradiction is over.
+
+        What is left is not always what was received last.
+        """
+        before, self._contradictions = self._contradictions, {}
+        for port in self.ports:
+            name = port.source.name
+            if text := self._contradiction(name):
+                self._contradictions[name] = text
+            elif name in before:
+                self._node.destroy_subscription(self._subscriptions[name])
+                self._listen(port)
+        text = "; ".join(self._contradictions.values())
+        self._faults.put("descriptions", Level.WARN, "", text)
+
+    def _contradiction(self, name: str) -> str:
+        if name not in self._urdfs:
+            return ""
+        topic = self._subscriptions[name].topic_name
+        count = self._node.count_publishers(topic)
+        if count < 2 or len(set(list(self._urdfs[name])[-count:])) < 2:
+            return ""
+        return (
+            f"{count} publishers of {topic} have sent different descriptions, and the last one "
+            "received is used: end the wrong ones"
+        )
 
     @property
     def sources(self) -> tuple[RobotSource, ...]:
         """The robots; a URDF that was not received is empty."""
         return tuple(
             port.source if port.source.urdf
-            else replace(port.source, urdf=self._urdfs.get(port.source.name, ""))
+            else replace(port.source, urdf=self._urdfs.get(port.source.name, [""])[-1])
             for port in self.ports
         )  # fmt: skip
 
@@ -95,9 +135,11 @@ class RobotDescriptions:
 
     def destroy(self) -> None:
         """End all subscriptions."""
-        for subscription in self._subscriptions:
+        for subscription in self._subscriptions.values():
             self._node.destroy_subscription(subscription)
         self._subscriptions.clear()
+        self._contradictions.clear()
+        self._faults.clear("descriptions")
 
 
 class NodeCore(ABC):
@@ -180,7 +222,9 @@ class SingleRobotCore(NodeCore):
         """See `NodeCore`."""
         super().__init__(node, parameters, check)
         port = RobotPort(RobotSource(self._values["robot_description"]))
-        self._robots = RobotDescriptions(node, (port,), self._on_description)
+        self._robots = RobotDescriptions(
+            node, (port,), self._on_description, self._faults
+        )
         self._description: str | ReceivedText = ""  # the last one, if it could be used
         self._has_robot = False
         self._watchdog: Timer | None = None

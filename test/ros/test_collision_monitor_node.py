@@ -303,6 +303,36 @@ def test_a_description_from_the_topic_bad_then_good_then_with_a_lost_scene(graph
     assert "ball" in (graph.values["link_a"], graph.values["link_b"])
 
 
+@pytest.mark.parametrize("node", ["collision_monitor", "self_collision"])
+def test_publishers_of_different_descriptions_are_a_warning_until_the_wrong_one_ends(node):
+    graph = Graph(f"/{node}")
+    create = graph.node.create_publisher
+    right, wrong = create(String, "robot_description", LATCHED), create(
+        String, "robot_description", LATCHED
+    )
+    right.publish(String(data=chain(5)))
+    arms = ("-p", "arms:=['l0:l2']") if node == "self_collision" else ()
+    graph.start(*arms, node=node)
+    names = ["j1", "j2", "j3", "j4"]
+
+    def state_of(robot, level):
+        graph.until(
+            lambda: graph.heard["state"] and graph.state.level == level
+            and graph.state.hardware_id == robot,
+            200.0, lambda: graph.send(names, [0.3, 0.3, 0.3, 0.3]),
+        )  # fmt: skip
+
+    try:
+        state_of("toy", OK)  # a publisher that has sent nothing contradicts nobody
+        wrong.publish(String(data=chain(5).replace("toy", "other")))
+        state_of("other", WARN)
+        assert "2 publishers of /robot_description have sent different" in graph.state.message
+        graph.node.destroy_publisher(wrong)
+        state_of("toy", OK)
+    finally:
+        graph.close()
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

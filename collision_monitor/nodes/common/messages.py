@@ -20,7 +20,11 @@ from collision_monitor.monitoring.settings import MonitorSettings
 LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
-# The same for what tells that a robot is safe, which must not be believed for longer than it is
+# The same for a subscription that receives the last message of several publishers.
+DESCRIPTIONS = QoSProfile(
+    depth=4, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+)
+# As LATCHED for what tells that a robot is safe, which must not be believed for longer than it is
 # repeated: a late subscriber to a node that is blocked gets nothing, and one that asks for the
 # deadline, or a longer one, is told of silence.
 SAFE_SECONDS = MonitorSettings.joint_state_timeout  # by default: ten periods of the watchdog

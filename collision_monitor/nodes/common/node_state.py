@@ -73,7 +73,10 @@ class NodeState(ABC, Generic[S]):
     """
 
     # Sources of faults with which a state is at least WARN.
-    remarks = ("description", "names", "planning_scene", "whole_scene", "clouds", "unheard")
+    remarks = (
+        "description", "descriptions", "names", "planning_scene", "whole_scene", "clouds",
+        "unheard",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -249,7 +252,7 @@ class Report:
 class ReportState(NodeState[Report]):
     """The state of a node that reports the outcome of requests."""
 
-    remarks = ("names", "unheard")
+    remarks = ("descriptions", "names", "unheard")
 
     def __init__(
         self,
