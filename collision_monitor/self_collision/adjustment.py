@@ -128,8 +128,8 @@ class Adjustment:
 
     @property
     def changed(self) -> bool:
-        """Whether any joint position was changed."""
-        return bool(np.any(self.joint_change != 0.0))
+        """Whether the motion is not the desired one: other positions, or slower."""
+        return self.largest_change > 0.0 or self.motion.duration > self.desired.duration
 
     def eased(self) -> list[EasedPair]:
         """The eased pairs with the distance that each keeps, the least first."""

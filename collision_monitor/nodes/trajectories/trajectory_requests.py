@@ -241,9 +241,11 @@ class TrajectoryRequests:
             self._relay.forward(job.owner, message)
         how = "adjusted" if adjustment.changed else "unchanged"
         text = f"forwarded, {how}: {len(release.motion.times)} waypoints"
-        if adjustment.changed:
+        if adjustment.largest_change:
             change = float(values["largest_change"])
             text += f", '{values['largest_change_joint']}' by up to {change:.3g}"
+        if (longer := motion.duration - adjustment.desired.duration) > 0.0:
+            text += f", {longer:.3g} s longer"
         notes = (*release.notes, *moving_ends_warnings(ends))
         if notes:
             text += f"; {'; '.join(notes)}"

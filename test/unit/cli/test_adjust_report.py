@@ -121,6 +121,13 @@ def test_a_safe_motion_is_called_so():
     assert "0.1000 m between the arms at every instant\n" in text
 
 
+def test_a_motion_that_is_only_slower_is_not_called_safe_as_it_was():
+    slower = replace(DESIRED, times=2.0 * DESIRED.times)
+    result, text = told(replace(straight(DESIRED, ARMS), motion=slower))
+    assert "already safe" not in text and "8 s, 4 s (100.0%) longer" in text
+    assert (result["result"], result["window"]) == ("adjusted", None)
+
+
 def test_where_nothing_is_kept_apart_no_clearance_is_made_up():
     nothing = np.full(5, np.inf)
     adjustment = replace(
