@@ -230,8 +230,8 @@ def load_trajectory(
             trajectories.
         stamps: of the messages of a bag: ``header``, or ``receive`` for the time of recording.
         held: positions of joints that the file does not name, radians or metres; other joints are
-            held where a plan starts, else at zero, or in their middle if zero is outside their
-            limits.
+            held where a plan starts, else at zero, or at the nearer limit if zero is outside
+            their limits.
         ignored: names of joints in the file that are not the robot's, with wildcards.
         elsewhere: joints moved by another motion: holding them here raises no warning.
         scene: with the objects that the robot carries in a plan.

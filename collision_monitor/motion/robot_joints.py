@@ -35,8 +35,8 @@ def on_robot(
 ) -> tuple[Trajectory, tuple[str, ...]]:
     """Return the motion of all independent joints of `robot`, in its order, and warnings.
 
-    Missing joints are held: at their position in ``held``, else in ``start``, else at zero if that
-    is within their limits, else in their middle. The position of a mimic joint is compared with
+    Missing joints are held: at their position in ``held``, else in ``start``, else at zero, or at
+    the nearer limit if zero is outside their limits. The position of a mimic joint is compared with
     that of its leader, or determines the leader if that is not named.
 
     Args:
@@ -65,7 +65,8 @@ def on_robot(
     if both := moved.keys() & held.keys():
         raise MotionError(f"{where}: held: {_quoted(sorted(both))}: also moved by the motion")
     start = dict(start or {})
-    rest = {joint.name: _default_position(joint) for joint in independent} | start | held
+    rest = {joint.name: min(max(0.0, joint.lower), joint.upper) for joint in independent}
+    rest |= start | held
     unasked = [
         f"{name} at {rest[name]:g}"
         for name in names if name not in {*moved, *held, *start, *elsewhere}
@@ -186,12 +187,6 @@ def _held(
                 f"{joint.upper:g}"
             )
     return {name: float(value) for name, value in held.items()}
-
-
-def _default_position(joint: Joint) -> float:
-    if joint.kind == "continuous" or joint.lower <= 0.0 <= joint.upper:
-        return 0.0
-    return 0.5 * (joint.lower + joint.upper)
 
 
 def _fixed_joint_warning(motion: Trajectory, column: int, joint: Joint, where: str) -> str:

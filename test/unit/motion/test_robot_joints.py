@@ -48,9 +48,9 @@ def test_the_order_is_the_robots_and_what_is_not_named_is_held_with_a_word():
     expected = given_motion.positions(AT)
     assert np.array_equal(found["slide"], expected[:, 0])
     assert np.array_equal(found["turn"], expected[:, 1])
-    assert set(found["high"]) == {1.5}, "zero is beyond its limits: the middle"
+    assert set(found["high"]) == {1.0}, "zero is beyond its limits: the nearer one, as elsewhere"
     assert set(found["wheel"]) == {0.0}
-    assert warnings == ("file: joints that are not named are held: high at 1.5, wheel at 0",)
+    assert warnings == ("file: joints that are not named are held: high at 1, wheel at 0",)
 
 
 def test_what_is_held_on_demand_is_so_without_a_word():
