@@ -74,8 +74,8 @@ class LoadingLimits:
 
     # fmt: off
     max_links: int = setting(
-        2000, "maximum number of links with shapes, of all robots, and of joints that move, of "
-        "one", most=10_000)
+        2000, "maximum number of links with shapes of all robots together, and of moving joints of "
+        "each", most=10_000)
     max_shapes: int = setting(
         20_000, "maximum number of shapes of links and obstacles of the scene file", most=1_000_000)
     max_triangles: int = setting(

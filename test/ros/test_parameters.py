@@ -89,16 +89,6 @@ def test_the_file_has_every_parameter_with_its_default(node):
     assert yaml.safe_load(text) == {"/**": {"ros__parameters": defaults(NODES[node])}}
 
 
-def test_the_page_of_the_simulation_has_every_parameter_with_its_default():
-    tables = NODES["simulation"]
-    text = (ROOT / "docs/simulation.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", text, re.MULTILINE))
-    assert {name: yaml.safe_load(value) for name, value in rows.items()} == defaults(tables)
-    for parameter in tables.PARAMETERS:
-        row = re.search(rf"^\| `{parameter.name}` \|[^|]*\|([^|]*)\|", text, re.MULTILINE)
-        assert ("fixed" in row[1]) == parameter.read_only, parameter.name
-
-
 def test_values_from_outside_are_what_the_node_works_with(make_node):
     given = {"warn_distance": 0.25, "max_leaves_per_link": 3, "package_dirs": ["a", "b"]}
     given["visual_meshes"] = True

@@ -39,7 +39,7 @@ class SpeedSettings:
         0.25, "value of ~/speed_scale while links within their stop distance move away", most=1.0)
     release_distance: float = setting(
         0.005, "hysteresis: a level is left only when the distance exceeds its threshold by this, "
-        "metres", most=1.0)
+        "metres, or by an eighth of the pair's warning distance if that is less", most=1.0)
     release_cycles: int = setting(
         5, "number of consecutive joint states that must allow it before a level is left and the "
         "scale rises", most=MOST_CYCLES)

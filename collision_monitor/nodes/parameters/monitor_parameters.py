@@ -67,8 +67,8 @@ GENERAL = (
                    "exceeds this, seconds; at most reaction_time is recommended"),
     *from_settings(MonitorSettings, "zero_state_confirmation", read_only=True),
     Parameter("state_rate", RATE, least=1.0, most=FASTEST,
-              text="rate at which ~/state and, while unknown, ~/min_distance are "
-                   "repeated, Hz: the heartbeat of the node"),
+              text="rate at which ~/state is repeated, Hz: the heartbeat of the node; also that of "
+                   "~/min_distance while unknown, and of ~/contacts of the simulation"),
     Parameter("distances_rate", RATE, least=SLOWEST, or_zero=True, most=FASTEST,
               text="rate of ~/distances while it has subscribers, Hz; 0: never"),
     Parameter("marker_rate", RATE, least=SLOWEST, or_zero=True, most=FASTEST,

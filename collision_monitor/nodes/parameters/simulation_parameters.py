@@ -43,7 +43,7 @@ PARAMETERS = (
                    "simulated seconds"),
     Parameter("goal_tolerance", 0.01, most=1.0, positive=True,
               text="an action goal is reached when every joint is within this distance of it, "
-                   "rad or m"),
+                   "rad or m; a tolerance of the goal takes precedence"),
     *(p for p in monitor_parameters.GENERAL if p.name == "state_rate"),
 )  # fmt: skip
 
