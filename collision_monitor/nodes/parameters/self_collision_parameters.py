@@ -45,7 +45,7 @@ PARAMETERS = (
     *from_settings(FilterSettings, "safe_distance", positive=True),
     *from_settings(FilterSettings, "danger_distance", "method"),
     *from_settings(FilterSettings, "yielding", choices=YIELDING,
-                   text=f"which arm gives way: {', '.join(YIELDING)}"),
+                   text="which arm gives way: 'both' for all, 'left' or 'right' of two"),
     *from_settings(FilterSettings, "tip_weight"),
     Parameter("acceleration_limit", 0.0, most=LARGEST_LIMIT,
               text="maximum joint acceleration of adjusted trajectories, rad/s^2 or m/s^2; 0: no "
@@ -60,9 +60,8 @@ PARAMETERS = (
     ),
     *from_settings(FilterSettings, "max_points"),
     Parameter("guard", GUARDS[0], choices=GUARDS,
-              text="which arms are held when they are closer than danger_distance: those that may "
-                   "move by what this node has sent, or always all that may move: "
-                   f"{' or '.join(GUARDS)}"),
+              text="which arms are held when they are closer than danger_distance: 'running': those "
+                   "that may move because of what this node has sent; 'always': all that may move"),
     *from_settings(FilterSettings, "stream_horizon", "stream_timeout"),
     fixed("controller_action", "", is_name=True,
           text="FollowJointTrajectory action of the controller; adjusted goals of "
