@@ -46,7 +46,7 @@ class Torques:
     """Settings of torques.
 
     Attributes:
-        inertials: masses of links, as of `robot.urdf.inertials.read_inertials`.
+        inertials: masses of links, as of `robot.inertials.read_inertials`.
         drives: rotors, springs, margins and payload.
         floating: whether the base floats freely.
         gravity: (3,) m/s^2; None: that of the earth, or zero for a floating base.

@@ -66,7 +66,7 @@ class RobotDynamics:
 
         Args:
             robot: joints and links.
-            inertials: of the links, see `robot.urdf.inertials.read_inertials`.
+            inertials: of the links, see `robot.inertials.read_inertials`.
             joint_names: moving joints in the order of q; their mimic joints follow them. Others are
                 held at 0, or at the nearer limit.
             floating: whether the base floats freely; otherwise it is fixed.
