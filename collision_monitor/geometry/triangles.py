@@ -43,7 +43,7 @@ def _height(p, i, row, nx, ny, nz):
     return (p[row, 0] - p[i, 0]) * nx + (p[row, 1] - p[i, 1]) * ny + (p[row, 2] - p[i, 2]) * nz
 
 
-@part_kernel
+@small_kernel
 def _extent(p, i, j):
     """A tight upper bound of the distance of two vertices; NaN if a coordinate is."""
     total = 0.0
@@ -52,7 +52,7 @@ def _extent(p, i, j):
     return total
 
 
-@part_kernel
+@small_kernel
 def _gap(p, i, j, nx, ny, nz):
     """Gap between two triangles along n, times |n|, and j's row nearest to i; 0 if none.
 
@@ -300,3 +300,19 @@ def squared_distance_below(p, i, j, bound):
     if not (touches or apart or apart_too):
         touches = _pierces(p, i, j, touching) or _pierces(p, j, i, touching)
     return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0) if touches else best
+
+
+@kernel
+def triangles_touch(p, i, j, bound):
+    """Whether two triangles touch, as `squared_distance_below` says with this ``bound``.
+
+    Most triangles that are apart are parted by the plane of one of them, which is faster to find.
+    """
+    extent = _extent(p, i, j)
+    for turn in range(2):
+        one, other = (i, j) if turn == 0 else (j, i)
+        nx, ny, nz = _normal(p, one)
+        gap, _ = _gap(p, one, other, nx, ny, nz)
+        if gap > RELATIVE_ROUNDING * extent * math.sqrt(nx * nx + ny * ny + nz * nz):
+            return False
+    return squared_distance_below(p, i, j, bound)[0] == 0.0

@@ -14,7 +14,7 @@ import numpy as np
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import THREE, ZERO, kernel
 from collision_monitor.geometry.bounding_volumes import OCTREE
-from collision_monitor.geometry.triangles import squared_distance_below
+from collision_monitor.geometry.triangles import triangles_touch
 from collision_monitor.hierarchy.aabb_tree import STACK
 from collision_monitor.mesh_distance.mesh_pair_distance import place_corners, take_corners
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
@@ -58,7 +58,7 @@ def crossing_triangles(a, b, pose, out):
             for k in range(first_a, first_a - count_a):
                 row_a = a.slots[k, 0]
                 take_corners(a.corners, row_a, pair)
-                if squared_distance_below(pair, ZERO, THREE, near)[0] != 0.0:
+                if not triangles_touch(pair, ZERO, THREE, near):
                     continue
                 # An octree has a triangle in several leaves.
                 if a.kind == OCTREE and _is_listed(out, count, row_a, row_b):

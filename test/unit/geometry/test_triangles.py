@@ -11,7 +11,7 @@ from support.geometry.coal_shapes import coal_mesh
 from support.geometry.exact_geometry import share_a_point, squared_distance
 
 from collision_monitor.geometry.segments import RELATIVE_ROUNDING
-from collision_monitor.geometry.triangles import squared_distance_below
+from collision_monitor.geometry.triangles import squared_distance_below, triangles_touch
 
 coordinate = st.integers(0, 3).map(float)
 point = st.tuples(coordinate, coordinate, coordinate)
@@ -28,6 +28,7 @@ def meets(first, second):
     there, back = (squared_distance_below(p, *rows, np.inf)[0] == 0.0 for rows in ((0, 3), (3, 0)))
     assert there or not share_a_point(first, second)
     assert back or not share_a_point(first, second)
+    assert triangles_touch(p, 0, 3, 1e-14) == there
     if there or back:
         extent = np.abs(p[1:] - p[0]).sum() + np.abs(p[3] - p[1:]).sum()
         assert float(squared_distance(first, second)) ** 0.5 <= RELATIVE_ROUNDING * extent
