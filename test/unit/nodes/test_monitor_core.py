@@ -53,6 +53,20 @@ def test_waiting_obstacles_count_for_the_next_joint_state_if_the_node_is_behind(
     assert ("post/1" in core._monitor.live.objects) is is_behind
 
 
+def test_obstacles_that_were_received_count_for_the_next_joint_state(node):
+    """Also if they wait because those before them took long."""
+    core = node._core
+    (source,) = core._joint_states._sources.values()
+    names = list(core._monitor.model.joint_names)
+    post = marker(ns="post", at=(1.0, 0.0, 0.0), frame=core._monitor.model.root)
+    core._scene.waiting.rest(time.monotonic() - 60.0)
+    message = MarkerArray(markers=[post])
+    core._scene.waiting.receive("scene", 0, lambda: core._scene._on_scene(message))
+    assert "post/1" not in core._monitor.live.objects
+    core._on_joint_state(source, serialize_message(JointState(name=names, position=[0.0] * 3)))
+    assert "post/1" in core._monitor.live.objects
+
+
 def test_a_joint_state_is_not_lost_if_one_before_it_is_unreadable_and_the_node_is_behind(node):
     core = node._core
     (source,) = core._joint_states._sources.values()
