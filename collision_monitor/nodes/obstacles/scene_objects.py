@@ -9,8 +9,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from rclpy.node import Node
@@ -35,6 +36,15 @@ from collision_monitor.robot.packages import FileFinder
 _RECENT = 20  # geometries that are kept although no object has them now
 
 
+def _version(path: Path) -> tuple[int, ...]:
+    """Of the content of a file, which changes when it is written; empty if it cannot be told."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 class MeshWorker:
     """Processes one mesh after another; a new request for a name replaces the waiting one."""
 
@@ -47,10 +57,20 @@ class MeshWorker:
         self._jobs: dict[str, tuple[MeshFile | ManyTriangles, Future[ObjectGeometry] | None]] = {}
         self._made: WeakValueDictionary[Any, ObjectGeometry] = WeakValueDictionary()  # by key
         self._recent: deque[ObjectGeometry] = deque(maxlen=_RECENT)
+        self._files: WeakKeyDictionary[ObjectGeometry, tuple[Path, tuple[int, ...]]] = (
+            WeakKeyDictionary()  # that were read, and their versions
+        )
 
     def known(self, wanted: MeshFile | ManyTriangles) -> ObjectGeometry | None:
-        """The geometry, if it was made for any object and is still there."""
-        return self._made.get(wanted.key)
+        """The geometry, if it was made for any object, and its file was not written since."""
+        made = self._made.get(wanted.key)
+        return None if made is None or self._is_outdated(made) else made
+
+    def _is_outdated(self, made: ObjectGeometry) -> bool:
+        if made not in self._files:
+            return False
+        path, read = self._files[made]
+        return _version(path) not in (read, ())
 
     @property
     def names(self) -> list[str]:
@@ -82,8 +102,12 @@ class MeshWorker:
                 self._jobs[name] = wanted, None
                 report(name, LiveSceneError(reason_of(problem)))
                 continue
+            made = future.result()
+            if self._is_outdated(made):  # its file was written meanwhile
+                self._jobs[name] = wanted, self._pool.submit(self._make, wanted)
+                continue
             del self._jobs[name]
-            self._made[wanted.key] = made = future.result()
+            self._made[wanted.key] = made
             self._recent.append(made)
             report(name, made)
 
@@ -92,11 +116,13 @@ class MeshWorker:
             made = fitted(wanted.parts, self._most)
         else:
             path = self._finder.find(wanted.resource, "mesh_resource", LiveSceneError)
+            version = _version(path)
             vertices, triangles = MeshLoader().load(
                 path, "mesh_resource", wanted.scale, LiveSceneError
             )
             mesh = Shape("mesh", np.eye(4), (), vertices, triangles, str(path))
             made = ObjectGeometry.of_shape(mesh, self._most)
+            self._files[made] = path, version
         made.mesh_part(self._hierarchy)  # here, not in the thread of the joint states
         return made
 

@@ -167,6 +167,26 @@ def test_a_bad_word_about_a_mesh_that_is_being_loaded_stays_said(scene, tmp_path
     assert not refused(scene)
 
 
+def test_a_mesh_is_read_again_when_its_file_was_written_since(scene, tmp_path):
+    def reach():
+        finish(scene)
+        rows = scene.objects.live.objects["cell/1"].rows
+        return (rows[:, [0, 3]].max(axis=1) + rows[:, 6]).max()
+
+    mesh, file = rock(tmp_path), tmp_path / "meshes" / "rock.stl"
+    say(scene, mesh)
+    assert 1.0 <= reach() < 2.0
+    say(scene, mesh)
+    assert not scene.objects.jobs.names  # it moves without being read
+    file.write_text(ROCK.replace("vertex 1 0 0", "vertex 9 0 0"))
+    say(scene, mesh)
+    assert reach() >= 9.0
+    assert not refused(scene)
+    file.unlink()
+    say(scene, mesh)
+    assert not refused(scene)  # what it was is known
+
+
 def test_many_triangles_that_are_deleted_or_moved_meanwhile_do_not_come_back(scene):
     say(scene, many_triangles())
     assert "cell/1" in scene.objects.live.objects
