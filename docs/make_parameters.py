@@ -81,6 +81,8 @@ def span(parameter: Parameter) -> str:
     ]
     if parameter.or_zero:
         parts = [f"0, {parameter.least:g} to {parameter.most:g}"]
+    elif parameter.positive:
+        parts = [f"above {parts[0]}"]
     return ", ".join([*parts, *(["fixed"] if described.read_only else [])])
 
 

@@ -81,6 +81,8 @@ def test_everything_declared_has_its_default_and_range_and_describes_itself(make
         )
         assert ranges[0].from_value <= parameter.default <= ranges[0].to_value <= 1e6
         assert ranges[0].to_value == parameter.most
+        is_said = described.additional_constraints == "above 0"
+        assert is_said == (parameter.problem(0.0) == "0 is not allowed")
 
 
 @pytest.mark.parametrize("node", ["self_collision", "simulation"])

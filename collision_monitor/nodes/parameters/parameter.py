@@ -67,6 +67,8 @@ class Parameter(Setting):
             return f"at most {MOST_ENTRIES} entries"
         if self.is_name:
             return "a name in the ROS graph"
+        if self.positive:
+            return "above 0"
         return f"0, or at least {self.least:g}" if self.or_zero else ""
 
     def problem(self, value: Any) -> str:
