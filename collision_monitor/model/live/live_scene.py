@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakMethod
 
@@ -174,8 +173,9 @@ class LiveScene:
             LiveSceneError: an invalid name, link or number, or not enough room. The previous object
                 of that name stays.
         """
-        geometry, pose = _geometry_of(name, shape, pose, self.bounds.leaves_per_object)
+        geometry = _geometry_of(name, shape, self.bounds.leaves_per_object)
         link = self.model.root if link is None else link
+        pose = np.array(pose, dtype=float)
         _require_placed(name, link, pose, touch, self.model)
         _require_leaves(name, geometry.rows)
         if geometry.part_count > len(geometry.rows):
@@ -185,9 +185,8 @@ class LiveScene:
             )
         known = self.objects.get(name)
         obj = LiveObject(
-            name, link, np.array(pose, dtype=float), geometry, frozenset(touch), expires,
-            self._bodies[link],
-        )  # fmt: skip
+            name, link, pose, geometry, frozenset(touch), expires, self._bodies[link]
+        )
         if known is not None and _is_replaceable(known, obj):
             known.geometry, known.pose, known.expires = geometry, obj.pose, expires
             self._write(known)
@@ -407,21 +406,19 @@ class LiveScene:
 
 
 def _geometry_of(
-    name: str, shape: Shape | ObjectGeometry | np.ndarray, pose: np.ndarray, most: int
-) -> tuple[ObjectGeometry, np.ndarray]:
-    """The geometry of an object of at most ``most`` leaves, and its pose."""
-    pose = np.asarray(pose, dtype=float)
+    name: str, shape: Shape | ObjectGeometry | np.ndarray, most: int
+) -> ObjectGeometry:
+    """The geometry of an object of at most ``most`` leaves."""
     if isinstance(shape, ObjectGeometry):
-        return shape, pose
+        return shape
     if not isinstance(shape, Shape):
-        return ObjectGeometry.of_leaves(np.ascontiguousarray(shape, dtype=float)), pose
-    if problem := size_problem(shape) or pose_problem(pose):
+        return ObjectGeometry.of_leaves(np.ascontiguousarray(shape, dtype=float))
+    if problem := size_problem(shape) or pose_problem(shape.pose):
         raise LiveSceneError(f"{name}: its {problem}")
     try:
-        geometry = ObjectGeometry.of_shape(replace(shape, pose=_IDENTITY), most)
+        return ObjectGeometry.of_shape(shape, most)
     except FitError as error:
         raise LiveSceneError(f"{name}: {error}") from None
-    return geometry, pose @ shape.pose
 
 
 def _require_leaves(name: str, leaves: np.ndarray) -> None:

@@ -451,6 +451,20 @@ def test_what_cannot_be_taken_is_refused_with_the_reason(live, arguments, why):
     assert live.remove("x") is False
 
 
+@pytest.mark.parametrize("kind", ["box", "mesh"])
+def test_an_object_that_is_moved_keeps_its_shape_where_it_is_in_its_frame(live, kind):
+    rng, q = np.random.default_rng(7), np.zeros(6)
+    shape = replace(shape_of(kind, rng), pose=pose_of(rng, 0.3))
+    pose = at(0.0, 0.0, 1.5) @ pose_of(rng, 0.0)
+    live.add("x", shape)
+    live.move("x", pose)
+    place = pose @ shape.pose
+    moved = [(coal_shape(shape), coal.Transform3s(place[:3, :3], place[:3, 3]))]
+    links = coal_shapes(live, q)
+    expected = [least(links[name], moved) for name, _ in live.pairs]
+    np.testing.assert_allclose(live.distances(q, np.inf), expected, atol=1e-6)
+
+
 def test_a_robot_that_does_not_move_has_no_live_scene():
     urdf = robot(link("a", '<sphere radius="0.1"/>'), link("b"), joint("j", "a", "b", "fixed"))
     model = CollisionModel.from_urdf(urdf)
