@@ -60,8 +60,9 @@ PARAMETERS = (
     ),
     *from_settings(FilterSettings, "max_points"),
     Parameter("guard", GUARDS[0], choices=GUARDS,
-              text="which arms are held when they are closer than danger_distance: 'running': those "
-                   "that may move because of what this node has sent; 'always': all that may move"),
+              text="which arms are held when they are closer than danger_distance: 'running': "
+                   "those that may move because of what this node has sent; 'always': all that may "
+                   "move"),
     *from_settings(FilterSettings, "stream_horizon", "stream_timeout"),
     fixed("controller_action", "", is_name=True,
           text="FollowJointTrajectory action of the controller; adjusted goals of "
