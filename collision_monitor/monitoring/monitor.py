@@ -381,7 +381,8 @@ class Monitor:
             return MonitorState(Level.STALE, self._stale_reason(now), "stale", None, age)
         if clearance is None:  # the last message was rejected
             text = "no usable joint state since the last fault"
-            return MonitorState(Level.STALE, text, "waiting", None, age)
+            cause = "waiting" if self._distances.is_first else "stale"
+            return MonitorState(Level.STALE, text, cause, None, age)
         if not faults:
             return decided_state(self.behaviour, clearance, age)
         faults.expire(now)

@@ -232,6 +232,8 @@ def test_joints_of_another_device_do_not_make_a_rejected_joint_state_good(monito
         state = send(monitor, 1.02 + 0.01 * k, [0.1], names=["finger"])
         assert state.clearance is None and not state.safe
     assert state.message == "no usable joint state since the last fault"
+    # The stop goes on: a robot that was monitored is not waited for as at the start.
+    assert (state.action, state.cause) == ("stop", "stale")
     assert send(monitor, 3.0).level == Level.OK
 
 
