@@ -271,8 +271,7 @@ class MonitorCore(NodeCore):
             return
         if self._cloud.is_ready:
             self._cloud.apply_result()
-        if self._scene.waiting:  # a distance without what was received would be too large
-            self._scene.process_pending()
+        self._scene.apply_received()  # a distance without it would be too large
         updates = monitor.updates
         state, lag_at_start = self._joint_states.process(
             monitor, source, data, start, self._process_scene

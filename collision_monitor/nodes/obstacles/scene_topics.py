@@ -36,6 +36,7 @@ from collision_monitor.nodes.obstacles.planning_scene import (
 )
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 from collision_monitor.nodes.obstacles.waiting_messages import (
+    CHECK_SECONDS,
     WORK_SECONDS,
     ReliableSubscription,
     WaitingMessages,
@@ -135,13 +136,16 @@ class SceneTopics:
         self._faults.clear("objects", "planning_scene")
 
     def process_waiting(self) -> None:
-        """Process some of the waiting messages, so that joint states are checked against them."""
+        """Receive some of the waiting messages, and apply what was received."""
         for subscription in self._subscriptions.values():
             subscription.process_waiting()
+        self.apply_received()
+        self._raise_fault()
+
+    def apply_received(self) -> None:
+        """Apply what was received, so that a joint state is checked against it."""
         if self.waiting:
-            self.process_pending()
-        else:
-            self._raise_fault()
+            self.process_pending(CHECK_SECONDS)
 
     def watch(self, simulated: float | None = None) -> None:
         """Process results of threads, waiting messages and lifetimes; a few times a second.
