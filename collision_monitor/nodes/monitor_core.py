@@ -329,7 +329,7 @@ class MonitorCore(NodeCore):
         """Check timeouts, clocks and publishers; repeat the state at its rate."""
         if self._recorder is not None:
             self._recorder.update()
-        self._robots.watch()
+        self._robots.watch(time.monotonic())
         self._scene.watch(self._joint_states.watch(self._monitor))
         self._cloud.watch()
         now = time.monotonic()

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -25,7 +24,7 @@ from collision_monitor.model.loading import RobotSource
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
-from collision_monitor.nodes.common.messages import DESCRIPTIONS
+from collision_monitor.nodes.common.messages import DESCRIPTIONS, LATCHED
 from collision_monitor.nodes.common.node_state import NodeState, Report
 from collision_monitor.nodes.common.sentinel import Sentinel
 from collision_monitor.nodes.common.steady_timer import steady_timer
@@ -38,13 +37,42 @@ from collision_monitor.nodes.parameters.parameter import (
     package_dirs_of,
 )
 
+_ANSWER_SECONDS = 2.0  # publishers on another machine are discovered within a second
 LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
+
+
+class _Poll:
+    """The last message of each publisher of a topic, which latched ones send to a new subscription.
+
+    What comes later than ``until`` may be from a publisher that has answered already.
+
+    Attributes:
+        count: number of publishers that are asked.
+        until: when answers end, seconds of a steady clock.
+        texts: different ones that were received, the newest last.
+    """
+
+    def __init__(self, node: Node, topic: str, count: int, now: float) -> None:
+        self.count, self.until = count, now + _ANSWER_SECONDS
+        self.texts: list[ReceivedText] = []
+        self._node = node
+        self._subscription = node.create_subscription(String, topic, self._on_answer, DESCRIPTIONS)
+
+    def _on_answer(self, message: String) -> None:
+        if (text := ReceivedText(message.data)) not in self.texts:
+            self.texts.append(text)
+
+    def close(self) -> None:
+        """Unsubscribe."""
+        self._node.destroy_subscription(self._subscription)
 
 
 class RobotDescriptions:
     """The descriptions of all robots, from parameters or topics.
 
-    Publishers of a topic that contradict each other are the fault "descriptions".
+    Publishers of a topic that contradict each other are the fault "descriptions". A message does
+    not tell its publisher, so several are polled: otherwise one that corrects what it has sent, or
+    repeats it, could not be told from two that differ.
 
     Attributes:
         ports: topics of each robot.
@@ -60,9 +88,9 @@ class RobotDescriptions:
         """Start without subscriptions; ``received`` is called for each received description."""
         self._node, self.ports, self._received = node, ports, received
         self._faults = faults
-        # By name of the robot; the newest is the last.
-        self._urdfs: dict[str, deque[ReceivedText]] = {}
+        self._urdfs: dict[str, ReceivedText] = {}  # by name of the robot, as all that follow
         self._subscriptions: dict[str, Subscription] = {}
+        self._polls: dict[str, _Poll] = {}
         self._contradictions: dict[str, str] = {}
 
     def subscribe(self) -> None:
@@ -70,53 +98,47 @@ class RobotDescriptions:
         self._urdfs.clear()
         for port in self.ports:
             if not port.source.urdf:
-                self._listen(port)
-
-    def _listen(self, port: RobotPort) -> None:
-        listener = partial(self._on_description, port.source.name)
-        self._subscriptions[port.source.name] = self._node.create_subscription(
-            String, port.description_topic, listener, DESCRIPTIONS
-        )
+                listener = partial(self._on_description, port.source.name)
+                self._subscriptions[port.source.name] = self._node.create_subscription(
+                    String, port.description_topic, listener, LATCHED
+                )
 
     def _on_description(self, name: str, message: String) -> None:
-        texts = self._urdfs.setdefault(name, deque(maxlen=DESCRIPTIONS.depth))
-        texts.append(ReceivedText(message.data))
+        self._urdfs[name] = ReceivedText(message.data)
         self._received()
 
-    def watch(self) -> None:
-        """Raise or clear the fault; listen again where a contradiction is over.
-
-        What is left is not always what was received last.
-        """
-        before, self._contradictions = self._contradictions, {}
-        for port in self.ports:
-            name = port.source.name
-            if text := self._contradiction(name):
-                self._contradictions[name] = text
-            elif name in before:
-                self._node.destroy_subscription(self._subscriptions[name])
-                self._listen(port)
+    def watch(self, now: float) -> None:
+        """Compare publishers, raise or clear the fault; ``now``: seconds of a steady clock."""
+        for name, subscription in self._subscriptions.items():
+            self._compare(name, subscription.topic_name, now)
         text = "; ".join(self._contradictions.values())
         self._faults.put("descriptions", Level.WARN, "", text)
 
-    def _contradiction(self, name: str) -> str:
-        if name not in self._urdfs:
-            return ""
-        topic = self._subscriptions[name].topic_name
-        count = self._node.count_publishers(topic)
-        if count < 2 or len(set(list(self._urdfs[name])[-count:])) < 2:
-            return ""
-        return (
-            f"{count} publishers of {topic} have sent different descriptions, and the last one "
-            "received is used: end the wrong ones"
-        )
+    def _compare(self, name: str, topic: str, now: float) -> None:
+        count, poll = self._node.count_publishers(topic), self._polls.get(name)
+        is_over = poll is not None and now >= poll.until
+        if poll is None or poll.count != count or (is_over and len(poll.texts) > 1):
+            if poll is not None:
+                self._polls.pop(name).close()
+            if count > 1 or name in self._contradictions:
+                self._polls[name] = _Poll(self._node, topic, count, now)
+        elif count > 1 and len(poll.texts) > 1:
+            self._contradictions[name] = (
+                f"{count} publishers of {topic} have sent different descriptions, and the last one "
+                "received is used: end the wrong ones"
+            )
+        elif (is_over or (poll.texts and count < 2)) and self._contradictions.pop(name, ""):
+            # What is left is not always what was received last.
+            if poll.texts and self._urdfs.get(name) not in poll.texts:
+                self._urdfs[name] = poll.texts[-1]
+                self._received()
 
     @property
     def sources(self) -> tuple[RobotSource, ...]:
         """The robots; a URDF that was not received is empty."""
         return tuple(
             port.source if port.source.urdf
-            else replace(port.source, urdf=self._urdfs.get(port.source.name, [""])[-1])
+            else replace(port.source, urdf=self._urdfs.get(port.source.name, ""))
             for port in self.ports
         )  # fmt: skip
 
@@ -137,7 +159,10 @@ class RobotDescriptions:
         """End all subscriptions."""
         for subscription in self._subscriptions.values():
             self._node.destroy_subscription(subscription)
+        for poll in self._polls.values():
+            poll.close()
         self._subscriptions.clear()
+        self._polls.clear()
         self._contradictions.clear()
         self._faults.clear("descriptions")
 
@@ -222,9 +247,7 @@ class SingleRobotCore(NodeCore):
         """See `NodeCore`."""
         super().__init__(node, parameters, check)
         port = RobotPort(RobotSource(self._values["robot_description"]))
-        self._robots = RobotDescriptions(
-            node, (port,), self._on_description, self._faults
-        )
+        self._robots = RobotDescriptions(node, (port,), self._on_description, self._faults)
         self._description: str | ReceivedText = ""  # the last one, if it could be used
         self._has_robot = False
         self._watchdog: Timer | None = None

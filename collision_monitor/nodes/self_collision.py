@@ -235,7 +235,7 @@ class SelfCollisionCore(SingleRobotCore):
 
     def _watch(self) -> None:
         """Publish the state and markers at their rates, and changes immediately."""
-        self._robots.watch()
+        self._robots.watch(time.monotonic())
         self._requests.adjusting.poll()
         now = time.monotonic()
         supervisor = None if self._motions.filter is None else self._motions.filter.supervisor

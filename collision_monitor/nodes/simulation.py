@@ -332,7 +332,7 @@ class SimulationCore(SingleRobotCore):
 
     def _watch(self) -> None:
         """Publish the state and contacts at their rate, and changes immediately."""
-        self._robots.watch()
+        self._robots.watch(time.monotonic())
         if self.state.watch(time.monotonic()):
             self._publish_contacts()
 

@@ -20,7 +20,7 @@ from collision_monitor.monitoring.settings import MonitorSettings
 LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
-# The same for a subscription that receives the last message of several publishers.
+# The same for a subscription that receives the last messages of several publishers.
 DESCRIPTIONS = QoSProfile(
     depth=4, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
