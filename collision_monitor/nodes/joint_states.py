@@ -236,19 +236,21 @@ class JointStates:
         source: JointStateSource,
         data: bytes,
         start: float,
-        process_scene: Callable[[], None],
+        process_scene: Callable[[bool], None],
     ) -> tuple[MonitorState, float]:
         """The state after a serialized joint state that was received at ``start``, seconds.
 
-        If others wait, all are merged, scene messages that wait are processed, and the newest is
-        checked. Also returns the age at ``start`` of that message; NaN if it is unknown.
+        If the node is behind, all that wait are merged, and the newest is checked. Before,
+        ``process_scene`` is called with whether it is. Also returns the age at ``start`` of the
+        checked message; NaN if it is unknown.
         """
+        is_behind = self._watchdogs.cycles.is_behind(start)
         try:
-            if self._watchdogs.cycles.is_behind(start):
+            if is_behind:
                 for newer in self.waiting():
                     self._merge(monitor, source, data)
                     source, data = newer
-                process_scene()
+            process_scene(is_behind)
             joint_state = self.read(source, data, monitor)
         except JointStateError as error:
             return monitor.reject(error, time.monotonic()), math.nan

@@ -25,6 +25,7 @@ from collision_monitor.nodes.monitor_topics import MonitorTopics, log_robot, log
 from collision_monitor.nodes.node_core import LOADING, NodeCore, RobotDescriptions
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
+from collision_monitor.nodes.obstacles.waiting_messages import CHECK_SECONDS
 from collision_monitor.nodes.parameters.monitor_parameters import (
     PARAMETERS,
     check,
@@ -271,7 +272,6 @@ class MonitorCore(NodeCore):
             return
         if self._cloud.is_ready:
             self._cloud.apply_result()
-        self._scene.apply_received()  # a distance without it would be too large
         updates = monitor.updates
         state, lag_at_start = self._joint_states.process(
             monitor, source, data, start, self._process_scene
@@ -283,14 +283,17 @@ class MonitorCore(NodeCore):
         if cycles.add(start, time.monotonic(), lag_at_start):
             self._refresh()
 
-    def _process_scene(self) -> None:
-        """Process waiting scene messages before the newest joint state, whose state includes them.
+    def _process_scene(self, is_behind: bool) -> None:
+        """Apply scene messages before a joint state is checked, whose state includes them.
 
-        A state in between would be of merged joint states, which have no distance.
+        ``is_behind``: those that wait as well. A state in between would then be of merged joint
+        states, which have no distance.
         """
-        self._is_merging = True
+        self._is_merging = is_behind
         try:
-            self._scene.process_waiting()
+            if is_behind:
+                self._scene.receive_waiting()
+            self._scene.apply_received(CHECK_SECONDS)  # a distance without it would be too large
         finally:
             self._is_merging = False
 

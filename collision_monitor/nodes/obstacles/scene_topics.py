@@ -36,7 +36,6 @@ from collision_monitor.nodes.obstacles.planning_scene import (
 )
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 from collision_monitor.nodes.obstacles.waiting_messages import (
-    CHECK_SECONDS,
     WORK_SECONDS,
     ReliableSubscription,
     WaitingMessages,
@@ -135,17 +134,16 @@ class SceneTopics:
         self.objects.close()
         self._faults.clear("objects", "planning_scene")
 
-    def process_waiting(self) -> None:
-        """Receive some of the waiting messages, and apply what was received."""
+    def receive_waiting(self) -> None:
+        """Receive some of the messages that wait in the middleware."""
         for subscription in self._subscriptions.values():
             subscription.process_waiting()
-        self.apply_received()
         self._raise_fault()
 
-    def apply_received(self) -> None:
-        """Apply what was received, so that a joint state is checked against it."""
+    def apply_received(self, seconds: float) -> None:
+        """Apply what was received, for this CPU time."""
         if self.waiting:
-            self.process_pending(CHECK_SECONDS)
+            self.process_pending(seconds)
 
     def watch(self, simulated: float | None = None) -> None:
         """Process results of threads, waiting messages and lifetimes; a few times a second.
@@ -157,7 +155,8 @@ class SceneTopics:
             subscription.check_publishers()
         if self._whole is not None:
             self._whole.update(time.monotonic())
-        self.process_waiting()
+        self.receive_waiting()
+        self.apply_received(WORK_SECONDS)
         # A lifetime ends only if no message that waits may extend it.
         if not self._late(time.monotonic())[0]:
             self._keeper.clock.advance(simulated)

@@ -39,8 +39,8 @@ _DISCOVERY_SECONDS, _FIRST_SECONDS = 1.0, 0.1
 # CPU time for scene messages in one callback; joint states wait meanwhile. The last message or
 # marker that is begun may take longer: 2,000 markers take about 0.1 s to decode.
 WORK_SECONDS = 5e-3
-# The same before a joint state is checked: a distance that is late, but within the usual
-# `cycle_deadline`, is better than one without an obstacle that was received.
+# The same before a joint state is checked, once in a cycle: a distance that is late, but within the
+# usual `cycle_deadline`, is better than one without an obstacle that was received.
 CHECK_SECONDS = 20e-3
 _REST_SECONDS = 1e-3  # between two callbacks for pending markers: joint states that wait come first
 _LATE_SECONDS = 0.5  # maximum age of unprocessed messages: obstacles may have moved

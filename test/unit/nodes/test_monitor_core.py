@@ -67,6 +67,31 @@ def test_obstacles_that_were_received_count_for_the_next_joint_state(node):
     assert "post/1" in core._monitor.live.objects
 
 
+def test_scene_messages_take_a_bounded_time_of_a_cycle_also_if_the_node_is_behind(node):
+    def steps():
+        for _ in range(200):
+            end = time.thread_time() + 1e-3
+            while time.thread_time() < end:
+                pass
+            yield
+
+    def seconds_of(callback, *arguments):
+        begin = time.thread_time()
+        callback(*arguments)
+        return time.thread_time() - begin
+
+    core = node._core
+    (source,) = core._joint_states._sources.values()
+    core._watchdogs.cycles.is_behind = lambda start: True
+    names = list(core._monitor.model.joint_names)
+    message = serialize_message(JointState(name=names, position=[0.0] * len(names)))
+    core._on_joint_state(source, message)
+    core._scene.waiting.rest(time.monotonic() - 60.0)
+    core._scene.waiting.receive("scene", 0, steps)
+    assert 0.02 <= seconds_of(core._on_joint_state, source, message) < 0.035
+    assert 0.005 <= seconds_of(core._scene.watch) < 0.015  # joint states wait meanwhile
+
+
 def test_a_joint_state_is_not_lost_if_one_before_it_is_unreadable_and_the_node_is_behind(node):
     core = node._core
     (source,) = core._joint_states._sources.values()

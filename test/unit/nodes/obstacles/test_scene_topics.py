@@ -291,7 +291,7 @@ def test_scene_messages_that_waited_too_long_are_a_fault_until_processed(scene):
         """The fault while ever more messages wait for so long."""
         received = {"received_timestamp": time.time_ns() - round(1e9 * seconds)}
         waiting.side_effect = lambda *_: (empty, received)
-        scene.process_waiting()
+        scene.receive_waiting()
         return scene.fault(time.monotonic())
 
     assert fault_after(0.4) == ""
