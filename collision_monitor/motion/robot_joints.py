@@ -65,8 +65,7 @@ def on_robot(
     if both := moved.keys() & held.keys():
         raise MotionError(f"{where}: held: {_quoted(sorted(both))}: also moved by the motion")
     start = dict(start or {})
-    rest = {joint.name: min(max(0.0, joint.lower), joint.upper) for joint in independent}
-    rest |= start | held
+    rest = {joint.name: joint.rest for joint in independent} | start | held
     unasked = [
         f"{name} at {rest[name]:g}"
         for name in names if name not in {*moved, *held, *start, *elsewhere}

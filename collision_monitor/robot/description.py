@@ -80,6 +80,11 @@ class Joint:
         """Whether the joint has a degree of freedom that this package follows."""
         return self.kind in MOVING_JOINT_KINDS
 
+    @property
+    def rest(self) -> float:
+        """Where it is held if nobody says otherwise: at zero, or the nearer limit; rad or m."""
+        return min(max(0.0, self.lower), self.upper)
+
 
 @dataclass(frozen=True, eq=False)
 class Robot:

@@ -268,7 +268,7 @@ class Simulation:
 
     def _start_of(self, given: Mapping[str, float]) -> np.ndarray:
         joints = self.robot.bodies.joints
-        start = np.array([min(max(0.0, joint.lower), joint.upper) for joint in joints])
+        start = np.array([joint.rest for joint in joints])
         for name, value in given.items():
             if name not in self.joint_names:
                 raise ConfigurationError(

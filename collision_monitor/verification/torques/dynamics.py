@@ -173,7 +173,7 @@ def _leading(bodies: Bodies, names: tuple[str, ...]) -> tuple[np.ndarray, np.nda
     for name in names:
         if name not in known:
             raise DynamicsError(_unknown("joint", name, known))
-    rest = np.array([min(max(0.0, joint.lower), joint.upper) for joint in bodies.joints])
+    rest = np.array([joint.rest for joint in bodies.joints])
     columns = [known.index(name) for name in names]
     rest[columns] = 0.0
     spread = np.zeros((len(bodies.columns), len(known)))
