@@ -46,14 +46,17 @@ def convex_hull(points: np.ndarray) -> trimesh.Trimesh:
 
     Coplanar, collinear or coincident points get a thickness of 0.1 mm.
     """
-    points = np.unique(np.asarray(points, dtype=float), axis=0)
+    # trimesh merges vertices that are nearer than this, which would open the hull.
+    spacing = 2.0 * trimesh.tol.merge
+    points = spacing * np.unique(np.round(np.asarray(points, dtype=float) / spacing), axis=0)
     center = points.mean(axis=0)
     _, axes = np.linalg.eigh(np.cov((points - center).T) if len(points) > 1 else np.eye(3))
     local = (points - center) @ axes
     for axis in np.flatnonzero(np.ptp(local, axis=0) < _LEAST):
-        shift = np.zeros(3)
-        shift[axis] = _LEAST / 2
-        local = np.vstack([local - shift, local + shift])
+        # Two planes: points that are nearly in one would make slivers, which open the hull.
+        middle = 0.5 * (local[:, axis].min() + local[:, axis].max())
+        local = np.repeat(local, 2, axis=0)
+        local[0::2, axis], local[1::2, axis] = middle - _LEAST / 2, middle + _LEAST / 2
     return trimesh.convex.convex_hull(local @ axes.T + center)
 
 

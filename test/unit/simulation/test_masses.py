@@ -114,6 +114,8 @@ CLOUDS = arrays(float, st.tuples(st.integers(1, 30), st.just(3)), elements=st.fl
 
 
 @given(CLOUDS)
+@example(np.array([[1.0, 1.0, 1e-10], [0.0, 1e-10, 1e-10], [1e-10, 1e-10, 1e-10]]))
+@example(np.array([[0.75, 0.0, 0.0], [0.0, 1e-6, 0.0], [0.0, 0.0, 0.0]]))
 def test_a_hull_is_closed_convex_outward_and_holds_all_points(points):
     mesh = convex_hull(points)
     assert mesh.is_watertight and mesh.volume > 0.0
