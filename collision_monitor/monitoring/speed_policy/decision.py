@@ -111,6 +111,8 @@ def decision_message(
     speeds = f", with {shortened(fast)} at the speed limit" if fast else ""
     away = ", moving away," if decision.moves_away else ""
     if not distance > decision.stop_distance:
+        # Without a stop it moves away, though others may not.
+        away = "" if decision.stop else ", moving away,"
         text = f"too close: {where}"
         if not distance > 0.0:
             text = f"collision: at most {metres(-distance)} deep"

@@ -72,12 +72,13 @@ def decide(
     ``candidates`` as `near_pairs` writes them, with rates. inside, near: a pair is within its stop
     or its warning distance. Of pairs that do not move away: stop: one is within its stop distance,
     or will be while braking; slow, approach: one is within its warning distance, or will be while
-    braking. row: that of the candidate that decides, -1 without one; pairs that are too close now
-    come before pairs that will be. braking: minimum clearance on the braking path of the pair with
-    the lowest allowed scale among those that come within their warning distance, inf without any.
-    calm: no flag is held, and the scale is 1.
+    braking. row: that of the candidate that decides, -1 without one: one that stops the robot, else
+    one that is too close, else one that allows the lowest scale; among equal ones those that are
+    too close now come before those that will be. braking: minimum clearance on the braking path of
+    the pair with the lowest allowed scale among those that come within their warning distance, inf
+    without any. calm: no flag is held, and the scale is 1.
     """
-    scale, worst, worst_margin, worst_is_now = 1.0, -1, np.inf, False
+    scale, worst, worst_rank, worst_margin, worst_is_now = 1.0, -1, 1.0, np.inf, False
     braking, braking_scale = np.inf, np.inf
     inside = near = stop = slow = approach = False
     held_inside = held_near = held_stop = held_slow = held_approach = False
@@ -106,10 +107,16 @@ def decide(
             held_stop |= candidates[row, RATE] < -parting and not least > high
             if allowed < braking_scale and not least > high:
                 braking, braking_scale = least, allowed
+        scale = min(scale, allowed)
         is_now = not distance > low
+        rank = allowed  # in the order of `row`
+        if not allowed > 0.0:
+            rank = -1.0
+        elif is_now:
+            rank = 0.0
         is_worse = is_now if is_now != worst_is_now else not margin >= worst_margin
-        if allowed < scale or (allowed == scale and is_worse):
-            scale, worst, worst_margin, worst_is_now = allowed, row, margin, is_now
+        if rank < worst_rank or (rank == worst_rank and is_worse):
+            worst, worst_rank, worst_margin, worst_is_now = row, rank, margin, is_now
     inside = _hold(memory, INSIDE, inside, held_inside, cycles)
     near = _hold(memory, NEAR, near, held_near, cycles)
     stop = _hold(memory, STOP, stop, held_stop, cycles)

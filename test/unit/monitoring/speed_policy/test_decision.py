@@ -62,7 +62,11 @@ def test_the_scale_is_the_least_that_any_pair_allows(pairs):
     assert found["inside"] == any(distance <= STOP for distance, _, _ in pairs)
     assert found["near"] == any(distance <= WARN for distance, _, _ in pairs)
     if expected < 1.0:
-        assert allowed(*pairs[found["row"]]) == pytest.approx(expected)
+        deciding = pairs[found["row"]]
+        if found["inside"] and not found["stop"]:
+            assert deciding[0] <= STOP
+        else:
+            assert allowed(*deciding) == pytest.approx(expected)
 
 
 @given(
@@ -97,6 +101,13 @@ def test_noise_about_a_threshold_is_one_change_not_many(flag):
         changes[name] = int(np.abs(np.diff(np.array(said, dtype=int))).sum())
     assert changes["held"] == 2
     assert changes["bare"] > 10  # so the noise is one
+
+
+def test_a_contact_that_moves_away_decides_before_a_slower_approach():
+    found = Decider(2)((0.06, -0.1, 0.03), (-0.09, 0.2, -0.09))
+    assert (found["row"], found["stop"], found["inside"]) == (1, False, True)
+    assert found["scale"] == pytest.approx(0.125)
+    assert Decider(2)((0.06, -0.1, 0.01), (-0.09, 0.2, -0.09))["row"] == 0  # it stops the robot
 
 
 def test_the_scale_falls_at_once_and_rises_step_by_step():
@@ -142,6 +153,10 @@ STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking
         ({"near": True}, "near: 0.050 m, moving away, between a and b"),
         ({"near": True, "slow": True, "stop": True}, "stop held by hysteresis: 0.050 m between a"),
         ({"near": True, "inside": True}, "limit held by hysteresis: 0.050 m between a and b"),
+        (
+            {"near": True, "inside": True, "slow": True, "distance": -0.09},
+            "collision: at most 0.090 m deep, moving away, between a and b",
+        ),
         (
             {"approach": True, "distance": 0.3, "braking_clearance": 0.2},
             "approach held by hysteresis: 0.300 m between",
