@@ -17,7 +17,7 @@ import numpy as np
 from collision_monitor.common.array_views import borrow, work_space
 from collision_monitor.common.compiled import kernel
 from collision_monitor.geometry.triangles import squared_distance_below
-from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
+from collision_monitor.mesh_distance.crossings import crossing_triangles
 from collision_monitor.mesh_distance.mesh_pair_distance import take_corners
 from collision_monitor.mesh_distance.mesh_tree import STACK, unpack_tree
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import TRUE, ZERO, kernel
-from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
+from collision_monitor.mesh_distance.crossings import crossing_triangles
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
 from collision_monitor.mesh_distance.mesh_tree import unpack_tree
 
