@@ -19,9 +19,9 @@ from collision_monitor.common.compiled import compiling, is_on_disk
 from collision_monitor.common.disk_cache import LOOK_SECONDS
 from collision_monitor.common.limits import limited
 from collision_monitor.errors import CollisionMonitorError, reason_of
-from collision_monitor.hierarchy.object_slots import put
 from collision_monitor.mesh_distance.crossings import list_crossings
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live.packed_objects import put
 from collision_monitor.model.live.point_cloud import foreign, warm_up
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
 from collision_monitor.model.thresholds import Rule
