@@ -18,10 +18,9 @@ from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.monitoring.settings import NARROW_PHASES
 from collision_monitor.nodes.joint_states import SCENE_JOINTS, JointStates, JointStateSource
-from collision_monitor.nodes.markers.marker_topic import MarkerTopic
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_state import StatePublisher
-from collision_monitor.nodes.monitor_topics import MonitorTopics, log_robot, log_rules
+from collision_monitor.nodes.monitor_topics import MarkerTopic, MonitorTopics, log_robot, log_rules
 from collision_monitor.nodes.node_core import LOADING, NodeCore, RobotDescriptions
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
