@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.continuous.link_balls import Balls, fill_link, fill_pair, place_balls
 from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE, TURN, Sweep
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
-from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.packed import unpack, windows
 
 # -- positions of joints on piecewise polynomials, and their range around an instant --
 #
@@ -259,3 +260,74 @@ def set_out(view, space, path, balls, sweep, time, half, q, rates):
     path_range(path, time, half, work, q, rates)
     move(view, balls, q)
     turn(view, sweep, rates, half)
+
+
+# -- tables of a model: balls around leaves and links, and the joints between two links --
+
+
+class ScanTables(NamedTuple):
+    """What all scans of one model have in common.
+
+    Attributes:
+        centers: (leaves + links, 3) of balls around leaves and links, where these do not move; base
+            frame, metres.
+        radii: (leaves + links,) of these balls, metres.
+        link_centers: (links, 4) body of a link, and the centre of its ball in the body's frame.
+        firsts: (pairs, 2) the innermost joint (index in kernels) that moves one link of a pair and
+            not the other; -1 if there is none.
+        hints: (pairs, 2) a leaf of each link of a pair.
+        rows: number of leaves that may move and of links.
+        joints: number of joints in kernels.
+    """
+
+    centers: np.ndarray
+    radii: np.ndarray
+    link_centers: np.ndarray
+    firsts: np.ndarray
+    hints: np.ndarray
+    rows: int
+    joints: int
+
+    def space(self, order: int) -> Space:
+        """Work space of one thread, for motions of polynomials of ``order``."""
+        table = self.rows * self.joints
+        return Space(
+            self.centers.ravel().copy(),
+            self.radii,
+            self.link_centers.ravel(),
+            np.full(self.rows, -1, dtype=np.int64),
+            self.firsts.ravel(),
+            np.zeros(4 * self.joints),
+            np.empty(table),
+            np.empty(table),
+            np.empty(table),
+            np.empty(order),
+        )
+
+
+_TABLES: WeakKeyDictionary[Any, ScanTables] = WeakKeyDictionary()
+
+
+def scan_tables(model: Any) -> ScanTables:
+    """Return the tables of a CollisionModel; they are kept as long as the model."""
+    if model not in _TABLES:
+        arrays = model.work_space()
+        tables = empty_tables(*arrays, windows(*arrays).moving_leaves)
+        space = tables.space(1)
+        fill_balls(*arrays, space, np.arange(len(tables.firsts)))
+        _TABLES[model] = tables._replace(centers=space.centers)
+    return _TABLES[model]
+
+
+def empty_tables(numbers: np.ndarray, index: np.ndarray, most_moving: int) -> ScanTables:
+    """Return tables for a packed model with nothing in them, but for ``hints``.
+
+    ``most_moving``: how many leaves may ever move; in a live scene more than do so now.
+    """
+    view = windows(numbers, index)
+    links, pairs = len(view.links), view.pairs
+    balls = len(view.leaf_bodies) + links
+    return ScanTables(
+        np.zeros((balls, 3)), np.zeros(balls), np.zeros((links, 4)), np.full((len(pairs), 2), -1),
+        view.links[pairs, 0], int(most_moving) + links, len(view.joint_table),
+    )  # fmt: skip

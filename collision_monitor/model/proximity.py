@@ -12,8 +12,7 @@ import numpy as np
 
 from collision_monitor.continuous import certificate
 from collision_monitor.continuous.clearance_scan import RESOLUTION
-from collision_monitor.continuous.scan_space import straight_motion
-from collision_monitor.continuous.scan_tables import scan_tables
+from collision_monitor.continuous.scan_space import scan_tables, straight_motion
 from collision_monitor.errors import CancelledError, ConfigurationError
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.hierarchy.query import first_bad, near

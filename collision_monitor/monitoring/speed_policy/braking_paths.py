@@ -19,8 +19,7 @@ from collision_monitor.continuous.near_pairs import (
     SAMPLED,
     TRAVEL,
 )
-from collision_monitor.continuous.scan_space import fill_balls
-from collision_monitor.continuous.scan_tables import empty_tables
+from collision_monitor.continuous.scan_space import empty_tables, fill_balls
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.pair_rules import TOUCH

@@ -29,7 +29,7 @@ from collision_monitor.continuous.clearance_scan import (
     measure,
     scan,
 )
-from collision_monitor.continuous.scan_tables import scan_tables
+from collision_monitor.continuous.scan_space import scan_tables
 from collision_monitor.verification.clearance.schedule import Schedule
 
 if TYPE_CHECKING:
