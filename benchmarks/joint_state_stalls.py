@@ -65,9 +65,9 @@ from collision_monitor.cli.demo import package_file
 from collision_monitor.continuous.braking import BrakingPath, braking_path
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.joint_state_buffer import JointState
+from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.decision import Decision
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 CELLS = ("ur5", "panda", "dual_arm")
 SCENE = {

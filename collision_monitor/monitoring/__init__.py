@@ -14,7 +14,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
     {
         "joint_state_buffer": ("JointState",),
         "monitor": ("Level", "Monitor", "MonitorState"),
-        "speed_policy.settings": ("SpeedSettings",),
+        "settings": ("SpeedSettings",),
         "speed_policy.speed_policy": ("SpeedPolicy",),
     },
 )

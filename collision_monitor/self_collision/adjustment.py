@@ -19,7 +19,7 @@ from collision_monitor.errors import (
     MotionError,
     NothingToCheckError,
 )
-from collision_monitor.monitoring.speed_policy.settings import STOPPING_SECONDS
+from collision_monitor.monitoring.settings import STOPPING_SECONDS
 from collision_monitor.motion.trajectory import NANO, Motion, Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains

@@ -20,6 +20,10 @@ from collision_monitor.continuous.near_pairs import (
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.monitoring.settings import (
+    SpeedSettings,
+    checked_decelerations,
+)
 from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
@@ -29,10 +33,6 @@ from collision_monitor.monitoring.speed_policy.braking_paths import (
 from collision_monitor.monitoring.speed_policy.candidate_kernels import LOOSE_NOW
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
 from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel, Measured
-from collision_monitor.monitoring.speed_policy.settings import (
-    SpeedSettings,
-    checked_decelerations,
-)
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel

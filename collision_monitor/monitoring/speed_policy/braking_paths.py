@@ -24,9 +24,9 @@ from collision_monitor.hierarchy.packed import windows
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.pair_rules import TOUCH
 from collision_monitor.model.proximity import ModelPairs
+from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.pair_classes import PairClasses
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.robot.bodies import (
     SLIDES_BEYOND,
     largest_slides,

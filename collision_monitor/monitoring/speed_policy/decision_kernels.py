@@ -22,10 +22,10 @@ import numpy as np
 
 from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.monitoring.settings import MOST_CYCLES
 
 # Indices in ``memory``: of flags, the next place in the ring, the scale given last, and the ring.
 INSIDE, NEAR, STOP, SLOW, APPROACH, _PLACE, GIVEN, RING = range(8)
-MOST_CYCLES = 100
 MEMORY = RING + MOST_CYCLES
 # Of the warning distance: pairs that are near by construction are hardly farther apart than that.
 RELEASE_PART = 0.125

@@ -23,12 +23,12 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
 from collision_monitor.monitoring.joint_velocities import JointVelocities
-from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
-from collision_monitor.monitoring.speed_policy.decision import CALM, Decision, StopLatch
-from collision_monitor.monitoring.speed_policy.settings import (
+from collision_monitor.monitoring.settings import (
     SpeedSettings,
     default_decelerations,
 )
+from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
+from collision_monitor.monitoring.speed_policy.decision import CALM, Decision, StopLatch
 
 # -- directions out of contact --
 

@@ -22,8 +22,8 @@ from collision_monitor.model.live.live_objects import Bounds
 from collision_monitor.model.live.point_cloud import CloudSettings
 from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
-from collision_monitor.monitoring.settings import MonitorSettings
-from collision_monitor.monitoring.speed_policy.settings import (
+from collision_monitor.monitoring.settings import (
+    MonitorSettings,
     SpeedSettings,
     braking_decelerations,
     parse_pair_thresholds,

@@ -16,7 +16,7 @@ from collision_monitor.errors import BehaviourError, ConfigurationError, Thresho
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 MODEL = model()

@@ -13,7 +13,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import package_file
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 pytestmark = pytest.mark.early

@@ -15,7 +15,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.joint_state_buffer import JointStateBuffer
 from collision_monitor.monitoring.monitor import Level, Monitor
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 JOINTS = ("j1", "j2", "j3")

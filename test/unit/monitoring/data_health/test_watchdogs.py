@@ -13,7 +13,7 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.monitoring.publisher_watch import Publisher
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.monitoring.watchdogs import REFUSALS, REMARKS
 

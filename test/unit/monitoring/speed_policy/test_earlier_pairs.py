@@ -13,9 +13,9 @@ from collision_monitor.continuous.near_pairs import PAIR
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
+from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 # The wall is always within the warning distance of the hand, so that other pairs are looked for.

@@ -15,6 +15,7 @@ from collision_monitor import CollisionModel, Monitor
 from collision_monitor.cli.demo import package_file
 from collision_monitor.continuous.near_pairs import COLUMNS, LEAST, PAIR
 from collision_monitor.model.proximity import part_of
+from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy import candidate_kernels as rows
 from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
@@ -25,7 +26,6 @@ from collision_monitor.monitoring.speed_policy.braking_paths import (
 from collision_monitor.monitoring.speed_policy.decision import Decision
 from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel
 from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 pytestmark = pytest.mark.early
 

@@ -15,8 +15,8 @@ from collision_monitor.model.live.live_objects import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
+from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.robot.description import Shape
 

@@ -10,8 +10,8 @@ from support.robots.toys import chain
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.errors import LoadingLimitError
+from collision_monitor.monitoring.settings import SpeedSettings, braking_decelerations
 from collision_monitor.monitoring.speed_policy.pair_classes import distinct_weights
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings, braking_decelerations
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 MODEL = CollisionModel.from_urdf(chain(6))

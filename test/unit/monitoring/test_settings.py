@@ -9,7 +9,7 @@ import pytest
 
 from collision_monitor.errors import BehaviourError, ThresholdsError
 from collision_monitor.model.thresholds import Rule, Thresholds
-from collision_monitor.monitoring.speed_policy.settings import (
+from collision_monitor.monitoring.settings import (
     SpeedSettings,
     braking_decelerations,
     default_decelerations,
