@@ -1,9 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Services of the collision_monitor node, and the client of the driver's stop service."""
+"""Services of the collision_monitor node, and calls of the driver's stop service."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.decision import StopCall, StopLatch
+from collision_monitor.monitoring.speed_policy.decision import StopLatch
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.common.trajectory_reading import read_beginning
 from collision_monitor.robot.angles import apart
@@ -28,6 +29,72 @@ _COMMAND_POINTS = 100
 # Rad or m from the position of the robot: planners allow as much between it and the start of a
 # plan, so the way to a point that is nearer may be noise.
 _NEAR = 0.01
+
+
+class StopCall:
+    """When to call a driver's stop service: once per stop, and again if a call fails.
+
+    The caller makes the calls.
+
+    Attributes:
+        retries: number of further calls after a failed one.
+        timeout: seconds to wait for an answer.
+        pause: seconds between a failed call and the next.
+        outcome: ``none``, ``calling``, ``done`` or ``failed``.
+        reason: why the last call failed; empty if it succeeded.
+        attempts: number of calls for the last stop.
+        stops: number of stops so far.
+    """
+
+    def __init__(self, retries: int = 3, timeout: float = 0.5, pause: float = 0.1) -> None:
+        """Start without a stop."""
+        self.retries, self.timeout, self.pause = retries, timeout, pause
+        self.outcome, self.reason, self.attempts, self.stops = "none", "", 0, 0
+        self._stopping = False
+        self._sent, self._next = -math.inf, math.inf
+
+    def update(self, stopping: bool, now: float) -> bool:
+        """Whether to call the service now; ``stopping``: whether the robot has to stop.
+
+        Use it on every change and several times a second, and report answers with `answered`.
+        """
+        if stopping and not self._stopping:
+            self.outcome, self.attempts, self._next = "calling", 0, now
+            self.stops += 1
+        self._stopping = stopping
+        if self.outcome != "calling":
+            return False
+        if self._next == math.inf and now - self._sent >= self.timeout:
+            self.answered(self.attempts, False, f"no answer within {self.timeout:g} s", now)
+        if now < self._next or self.outcome != "calling":
+            return False
+        self.attempts += 1
+        self._sent, self._next = now, math.inf
+        return True
+
+    def answered(self, attempt: int, success: bool, reason: str, now: float) -> None:
+        """Report the answer to call number ``attempt``; ignored if that has already timed out."""
+        if self.outcome != "calling" or attempt != self.attempts or self._next < math.inf:
+            if success and attempt == self.attempts and self.outcome == "failed":
+                self.outcome, self.reason = "done", ""
+            return
+        if success:
+            self.outcome, self.reason = "done", ""
+            return
+        self.reason = reason
+        if self.attempts > self.retries:
+            self.outcome = "failed"
+        else:
+            self._next = now + self.pause
+
+    @property
+    def text(self) -> str:
+        """The outcome as a message."""
+        if self.outcome == "failed":
+            return f"FAILED after {self.attempts} attempts: {self.reason}"
+        if self.outcome == "calling" and self.reason and self.attempts:
+            return f"calling, attempt {self.attempts}: {self.reason}"
+        return self.outcome
 
 
 class StopService:

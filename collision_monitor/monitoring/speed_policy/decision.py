@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The decision of one cycle: action, speed scale, and its message; and stops, which outlast it.
 
-A stop is held until an operator resets or acknowledges it, and sent to a driver's service.
+A stop is held until an operator resets or acknowledges it.
 """
 
 from __future__ import annotations
@@ -202,69 +202,3 @@ class StopLatch:
             return True, "no stop is latched"
         self._latched = False
         return True, f"released{self._persists}"
-
-
-class StopCall:
-    """When to call a driver's stop service: once per stop, and again if a call fails.
-
-    The caller makes the calls.
-
-    Attributes:
-        retries: number of further calls after a failed one.
-        timeout: seconds to wait for an answer.
-        pause: seconds between a failed call and the next.
-        outcome: ``none``, ``calling``, ``done`` or ``failed``.
-        reason: why the last call failed; empty if it succeeded.
-        attempts: number of calls for the last stop.
-        stops: number of stops so far.
-    """
-
-    def __init__(self, retries: int = 3, timeout: float = 0.5, pause: float = 0.1) -> None:
-        """Start without a stop."""
-        self.retries, self.timeout, self.pause = retries, timeout, pause
-        self.outcome, self.reason, self.attempts, self.stops = "none", "", 0, 0
-        self._stopping = False
-        self._sent, self._next = -math.inf, math.inf
-
-    def update(self, stopping: bool, now: float) -> bool:
-        """Whether to call the service now; ``stopping``: whether the robot has to stop.
-
-        Use it on every change and several times a second, and report answers with `answered`.
-        """
-        if stopping and not self._stopping:
-            self.outcome, self.attempts, self._next = "calling", 0, now
-            self.stops += 1
-        self._stopping = stopping
-        if self.outcome != "calling":
-            return False
-        if self._next == math.inf and now - self._sent >= self.timeout:
-            self.answered(self.attempts, False, f"no answer within {self.timeout:g} s", now)
-        if now < self._next or self.outcome != "calling":
-            return False
-        self.attempts += 1
-        self._sent, self._next = now, math.inf
-        return True
-
-    def answered(self, attempt: int, success: bool, reason: str, now: float) -> None:
-        """Report the answer to call number ``attempt``; ignored if that has already timed out."""
-        if self.outcome != "calling" or attempt != self.attempts or self._next < math.inf:
-            if success and attempt == self.attempts and self.outcome == "failed":
-                self.outcome, self.reason = "done", ""
-            return
-        if success:
-            self.outcome, self.reason = "done", ""
-            return
-        self.reason = reason
-        if self.attempts > self.retries:
-            self.outcome = "failed"
-        else:
-            self._next = now + self.pause
-
-    @property
-    def text(self) -> str:
-        """The outcome as a message."""
-        if self.outcome == "failed":
-            return f"FAILED after {self.attempts} attempts: {self.reason}"
-        if self.outcome == "calling" and self.reason and self.attempts:
-            return f"calling, attempt {self.attempts}: {self.reason}"
-        return self.outcome
