@@ -69,7 +69,7 @@ def cold(tmp_path):
     shutil.copytree(kept, tmp_path / "collision_monitor" / kept.name, ignore=unfinished)
     (tmp_path / "collision_monitor").chmod(0o700)
     # So many that compiling takes longer than it takes to discover the node.
-    for kernels in ("packed_objects.*", "decision_kernels.*", "query.near*", "braking_search.*"):
+    for kernels in ("packed_objects.*", "decision.*", "query.near*", "braking_search.*"):
         for path in tmp_path.rglob(f"{kernels}-*"):
             path.unlink()
     return {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}

@@ -24,14 +24,21 @@ from collision_monitor.monitoring.settings import (
     SpeedSettings,
     checked_decelerations,
 )
-from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
     BrakingPaths,
     released,
 )
 from collision_monitor.monitoring.speed_policy.candidate_kernels import LOOSE_NOW
-from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
+from collision_monitor.monitoring.speed_policy.decision import (
+    CALM,
+    GIVEN,
+    MEMORY,
+    RING,
+    STOP_FLAG,
+    Decision,
+    decide,
+)
 from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel, Measured
 
 if TYPE_CHECKING:
@@ -62,7 +69,7 @@ class BrakingCheck:
         self._exact: ExactLevel | None = None
         self.decelerations = decelerations
         self._still = np.zeros(len(model.joint_names))
-        self._memory = np.zeros(decision_kernels.MEMORY)
+        self._memory = np.zeros(MEMORY)
         self._reset()
         self._settings = SpeedSettings() if settings is None else settings
         self._paths = BrakingPaths(model, live)
@@ -81,7 +88,7 @@ class BrakingCheck:
     @settings.setter
     def settings(self, settings: SpeedSettings) -> None:
         # A longer ring buffer is filled with its minimum: a change does not release anything.
-        ring = self._memory[decision_kernels.RING :]
+        ring = self._memory[RING :]
         ring[:] = ring[: self._settings.release_cycles].min()
         self._settings = settings
 
@@ -176,12 +183,12 @@ class BrakingCheck:
         if measured.exact is None:
             count = self._use_leaves(inputs, measured.nearest)
         else:
-            count = self._exact.fill(inputs, measured, self._memory[decision_kernels.STOP] > 0.0)
+            count = self._exact.fill(inputs, measured, self._memory[STOP_FLAG] > 0.0)
         candidates, self._count = paths.candidates, count
         if not count and self._calm:
             return CALM
         rise = passed / s.rise_time if s.rise_time > 0.0 else math.inf
-        scale, inside, near, stop, slow, approach, row, least, self._calm = decision_kernels.decide(
+        scale, inside, near, stop, slow, approach, row, least, self._calm = decide(
             candidates, count, paths.classes.thresholds, s.release_distance, s.release_cycles, rise,
             s.escape_scale, s.parting_speed, inputs.tolerance, self._memory,
         )  # fmt: skip
@@ -243,7 +250,7 @@ class BrakingCheck:
     def _reset(self) -> None:
         """Clear all flags and set the scale to 1."""
         self._memory.fill(0.0)
-        self._memory[decision_kernels.GIVEN :] = 1.0
+        self._memory[GIVEN :] = 1.0
         self._calm = True
         self._count = 0  # of candidates in the last decision
 
@@ -261,7 +268,7 @@ class BrakingCheck:
         self._paths.set_rates(inputs, candidates)
         self._paths.bound_leaves(inputs, candidates[:0], np.empty(0), np.empty(0))
         self._paths.keep(np.empty(0, dtype=int), np.empty(0), np.empty(0))
-        decision_kernels.decide(
+        decide(
             self._paths.candidates, 0, self._paths.classes.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0,
             self._memory,
         )

@@ -25,7 +25,7 @@ from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.pair_rules import TOUCH
 from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.monitoring.settings import SpeedSettings
-from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART
+from collision_monitor.monitoring.speed_policy.decision import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.pair_classes import PairClasses
 from collision_monitor.robot.bodies import (
     SLIDES_BEYOND,
@@ -88,7 +88,7 @@ class BrakingInputs(NamedTuple):
 def released(warn: np.ndarray, settings: SpeedSettings) -> np.ndarray:
     """Distances (k,) beyond which pairs with these warning distances hold no flag, metres.
 
-    By `decision_kernels.reserve`, for arrays.
+    By `decision.reserve`, for arrays.
     """
     return warn + np.minimum(settings.release_distance, RELEASE_PART * warn)
 

@@ -21,7 +21,7 @@ from collision_monitor.continuous.near_pairs import (
     keep_pair,
     raised,
 )
-from collision_monitor.monitoring.speed_policy.decision_kernels import ramp, reserve
+from collision_monitor.monitoring.speed_policy.decision import ramp, reserve
 
 # Columns of ``needs``, metres unless it says otherwise:
 #   STOP, WARN   thresholds of the pair

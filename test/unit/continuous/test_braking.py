@@ -15,7 +15,7 @@ from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE,
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
-from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART
+from collision_monitor.monitoring.speed_policy.decision import RELEASE_PART
 
 MODEL = planar_model(ball("post", 0.5, 0.0, 0.1))
 STOP, WARN = 0.02, 0.1

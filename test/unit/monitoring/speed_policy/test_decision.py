@@ -8,9 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collision_monitor.continuous.near_pairs import COLUMNS, DISTANCE, LEAST, PAIR, RATE
-from collision_monitor.monitoring.speed_policy import decision_kernels
-from collision_monitor.monitoring.speed_policy.decision import Decision, decision_message
-from collision_monitor.monitoring.speed_policy.decision_kernels import GIVEN, MEMORY
+from collision_monitor.monitoring.speed_policy.decision import (
+    GIVEN,
+    MEMORY,
+    Decision,
+    decide,
+    decision_message,
+)
 
 STOP, WARN, RELEASE, ESCAPE, PARTING, TOLERANCE = 0.02, 0.1, 0.005, 0.25, 0.005, 0.002
 LENGTHS = st.floats(-0.05, 0.2)
@@ -34,7 +38,7 @@ class Decider:
         for k, (distance, rate, least) in enumerate(pairs):
             rows[k, [PAIR, DISTANCE, RATE, LEAST]] = k, distance, rate, least
         names = ("scale", "inside", "near", "stop", "slow", "approach", "row", "braking", "calm")
-        found = decision_kernels.decide(
+        found = decide(
             rows, len(pairs), self.thresholds, self.release, self.cycles, self.rise, ESCAPE,
             PARTING, TOLERANCE, self.memory,
         )  # fmt: skip

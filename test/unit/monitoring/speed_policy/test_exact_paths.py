@@ -17,13 +17,12 @@ from collision_monitor.continuous.near_pairs import COLUMNS, LEAST, PAIR
 from collision_monitor.model.proximity import part_of
 from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy import candidate_kernels as rows
-from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
     BrakingPaths,
 )
-from collision_monitor.monitoring.speed_policy.decision import Decision
+from collision_monitor.monitoring.speed_policy.decision import GIVEN, MEMORY, Decision, decide
 from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel
 from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
 
@@ -267,9 +266,9 @@ def decision_by_search(model, thresholds, q, velocities, measured):
         q, velocities, velocities, np.full(len(q), 4.0), settings.reaction_time, settings
     )
     count = ExactLevel(model, paths).search(inputs, measured, holds=False)
-    memory = np.zeros(decision_kernels.MEMORY)
-    memory[decision_kernels.GIVEN :] = 1.0
-    flags = decision_kernels.decide(
+    memory = np.zeros(MEMORY)
+    memory[GIVEN :] = 1.0
+    flags = decide(
         paths.candidates, count, paths.classes.thresholds, settings.release_distance,
         settings.release_cycles, math.inf, settings.escape_scale, settings.parting_speed,
         inputs.tolerance, memory,
