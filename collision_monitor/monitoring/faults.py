@@ -44,42 +44,38 @@ class Fault(NamedTuple):
 
 
 class FaultRegister:
-    """At most one fault of each source. Times are seconds of a steady clock."""
+    """At most one fault of each source. Times are seconds of a steady clock.
+
+    Attributes:
+        raised: faults by source; one may have ended by itself since the last `expire`.
+    """
 
     def __init__(self) -> None:
         """Start without a fault."""
-        self._faults: dict[str, Fault] = {}
-
-    def __bool__(self) -> bool:
-        """Whether there is an entry; it may have ended by itself since the last `expire`."""
-        return bool(self._faults)
+        self.raised: dict[str, Fault] = {}
 
     def put(
         self, source: str, level: Level, cause: str, text: str, until: float = math.inf
     ) -> None:
         """Raise the fault of a source, or replace it; an empty text clears it."""
         if text:
-            self._faults[source] = Fault(level, cause, text, until)
-        elif self._faults:
-            self._faults.pop(source, None)
+            self.raised[source] = Fault(level, cause, text, until)
+        else:
+            self.raised.pop(source, None)
 
     def clear(self, *sources: str) -> None:
         """Clear the faults of these sources."""
         for source in sources:
-            self._faults.pop(source, None)
+            self.raised.pop(source, None)
 
     def expire(self, now: float) -> None:
         """Remove the faults that have ended by ``now``."""
-        if any(fault.until <= now for fault in self._faults.values()):
-            self._faults = {s: fault for s, fault in self._faults.items() if now < fault.until}
-
-    def get(self, source: str) -> Fault | None:
-        """The fault of a source, though it may have ended by itself; None without one."""
-        return self._faults.get(source)
+        if any(fault.until <= now for fault in self.raised.values()):
+            self.raised = {s: fault for s, fault in self.raised.items() if now < fault.until}
 
     def text(self, source: str, now: float) -> str:
         """The fault of a source at ``now``; empty without one."""
-        fault = self._faults.get(source)
+        fault = self.raised.get(source)
         return fault.text if fault is not None and now < fault.until else ""
 
     def first(
@@ -87,7 +83,7 @@ class FaultRegister:
     ) -> Fault | None:
         """The fault of the first of these sources that has one (of this level) at ``now``."""
         for source in sources:
-            fault = self._faults.get(source)
+            fault = self.raised.get(source)
             if fault is not None and now < fault.until and level in (None, fault.level):
                 return fault
         return None

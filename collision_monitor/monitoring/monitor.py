@@ -320,7 +320,7 @@ class Monitor:
                 text += f": {self.watchdogs.clock.explain(now)}"
         else:
             text = f"no distance: {reason_of(error)}"
-            last = self.watchdogs.faults.get("message")
+            last = self.watchdogs.faults.raised.get("message")
             is_new = last is None or text != last.text
             if is_new and not isinstance(error, CollisionMonitorError):
                 logger.error("%s", text, exc_info=error)
@@ -366,7 +366,7 @@ class Monitor:
     def _state(self, now: float) -> MonitorState:
         age, clearance, faults = self.buffer.age(now), self._clearance, self.watchdogs.faults
         stale = self._is_stale(age)
-        if faults and (fault := self._message_fault(now, stale)):
+        if faults.raised and (fault := self._message_fault(now, stale)):
             return MonitorState(Level.ERROR, fault, "fault", None if stale else clearance, age)
         if missing := self.buffer.missing():
             if why := self.watchdogs.publishers.no_publisher() or self._positions.missing():
@@ -375,7 +375,7 @@ class Monitor:
             cause = "stale" if is_again else "waiting"
             return MonitorState(Level.STALE, missing, cause, None, age)
         # With the watchdog off nothing is stale; the node warns of that.
-        if faults and self.joint_state_timeout > 0.0 and (gone := faults.text("gone", now)):
+        if faults.raised and self.joint_state_timeout > 0.0 and (gone := faults.text("gone", now)):
             return MonitorState(Level.STALE, gone, "stale", None, age)
         if stale:
             return MonitorState(Level.STALE, self._stale_reason(now), "stale", None, age)
@@ -383,7 +383,7 @@ class Monitor:
             text = "no usable joint state since the last fault"
             cause = "waiting" if self._distances.is_first else "stale"
             return MonitorState(Level.STALE, text, cause, None, age)
-        if not faults:
+        if not faults.raised:
             return decided_state(self.behaviour, clearance, age)
         faults.expire(now)
         if (error := faults.first(_ERRORS, now, Level.ERROR)) is not None:
@@ -401,7 +401,7 @@ class Monitor:
     def _message_fault(self, now: float, stale: bool) -> str:
         """Why the last message was rejected: for a moment, or until there are fresh data."""
         faults = self.watchdogs.faults
-        fault = faults.get("message")
+        fault = faults.raised.get("message")
         if fault is None:
             return ""
         if not (stale or now < fault.until):

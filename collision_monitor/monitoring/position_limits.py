@@ -176,7 +176,7 @@ class PositionWatch:
         limits.update(q)
         if limits.is_impossible:
             faults.put("position", Level.ERROR, "fault", limits.beyond)
-        elif limits.beyond or faults:
+        elif limits.beyond or faults.raised:
             faults.put("position", Level.WARN, "position", limits.beyond)
         if text := self._mimics.update(positions, q, now):
             faults.put("mimic", Level.WARN, "position", text, now + MOMENT)

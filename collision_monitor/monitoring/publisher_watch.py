@@ -140,7 +140,7 @@ class PublisherWatch:
         known.last_message = now
         is_other = names is not known.names
         is_new = is_other and known.hear(names)
-        if is_other or (self.faults and self._without_publisher):
+        if is_other or (self.faults.raised and self._without_publisher):
             self._raise(now)
         return is_new
 

@@ -200,7 +200,7 @@ class SimulationCore(SingleRobotCore):
     def _advance(self) -> None:
         """Simulate up to the current time, and publish joint states."""
         simulation = self._simulation
-        if simulation is None or self._faults.get("simulation"):
+        if simulation is None or "simulation" in self._faults.raised:
             return
         due = self._pacer.due(simulation.time, time.monotonic())
         span = self._steps * simulation.timestep

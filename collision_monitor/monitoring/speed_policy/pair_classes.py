@@ -74,6 +74,7 @@ class PairClasses:
         thresholds: (pairs, 2) stop and warning distance of each pair, metres.
         widest_warning: the largest warning distance of the pairs that are there, metres.
         warn: (classes,) warning distances, metres.
+        object_classes: numbers of the classes of pairs with objects.
         joint_weights: (classes, nq) how far the links of a pair come nearer at most for a unit of a
             value of q, while no sliding joint is more than `SLIDES_BEYOND` beyond its limits;
             otherwise `BrakingPaths.weights`.
@@ -124,11 +125,6 @@ class PairClasses:
         # By object: thresholds of its pairs with all links.
         self._own: dict[str, np.ndarray] = {}
         self._on_change(None)
-
-    @property
-    def object_classes(self) -> range:
-        """Numbers of the classes of pairs with objects."""
-        return range(len(self._of_model[0]), len(self.warn))
 
     @property
     def _usual_thresholds(self) -> tuple[float, float]:
@@ -197,6 +193,7 @@ class PairClasses:
             )
         self.joint_weights = by_position(self._bodies, weights)
         self.warn = np.ascontiguousarray(warn)
+        self.object_classes = range(len(self._of_model[0]), len(warn))
         usual = 0.0 if self.live is None else self._usual_thresholds[1]
         self.widest_warning = max(float(warn.max(initial=0.0)), usual)
 

@@ -132,7 +132,7 @@ class NodeState(ABC, Generic[S]):
 
     def with_faults(self, state: S) -> S:
         """The state; an ERROR after a failure, and not OK with a remark."""
-        if not self._faults:
+        if not self._faults.raised:
             return state
         now = time.monotonic()
         for source in self.remarks:

@@ -115,7 +115,7 @@ def test_a_loader_that_is_killed_is_a_fault_until_a_description_is_loaded(loader
     good = Recipe((RobotSource(chain(3)),))
     loader.request(good)
     poll(loader)
-    assert not loader.refused and not loader.faults and loader.ready == [good]
+    assert not loader.refused and not loader.faults.raised and loader.ready == [good]
 
 
 @pytest.mark.parametrize("many", [2, 3])

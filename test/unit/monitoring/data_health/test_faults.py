@@ -7,7 +7,7 @@ from collision_monitor.monitoring.faults import FaultRegister, Level
 
 def test_a_fault_stands_until_it_is_cleared_or_its_time_is_over():
     faults = FaultRegister()
-    assert not faults and faults.text("cloud", 0.0) == ""
+    assert not faults.raised and faults.text("cloud", 0.0) == ""
     faults.put("cloud", Level.ERROR, "scene", "no cloud")
     faults.put("clock", Level.WARN, "clock", "was set", until=2.0)
     assert (faults.text("cloud", 1e9), faults.text("clock", 1.9)) == ("no cloud", "was set")
@@ -15,9 +15,9 @@ def test_a_fault_stands_until_it_is_cleared_or_its_time_is_over():
     faults.put("cloud", Level.ERROR, "scene", "")  # an empty text is none
     assert faults.text("cloud", 0.0) == ""
     faults.expire(1.9)
-    assert faults
+    assert faults.raised
     faults.expire(2.0)
-    assert not faults
+    assert not faults.raised
 
 
 def test_the_first_source_decides_among_those_of_a_level():
