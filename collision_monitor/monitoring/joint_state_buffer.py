@@ -15,7 +15,7 @@ from collision_monitor.common.limits import LARGEST_OF_JOINT, LATEST_STAMP
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.doubtful_positions import SLACK, ConflictWatch, ZeroConfirmation
-from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
+from collision_monitor.monitoring.joint_history import CLOCK_SECONDS
 from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.robot.angles import whole_turns

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from collision_monitor.monitoring.faults import MOMENT, FaultRegister, Level
-from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
+from collision_monitor.monitoring.joint_history import CLOCK_SECONDS
 from collision_monitor.monitoring.publisher_watch import LATE_SECONDS, PublisherWatch
 
 # -- the clock --

@@ -18,8 +18,8 @@ from sensor_msgs.msg import JointState as JointStateMessage
 from collision_monitor.common.text import one_line
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading import RobotSource
+from collision_monitor.monitoring.joint_history import CLOCK_SECONDS
 from collision_monitor.monitoring.joint_state_buffer import JointState
-from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.publisher_watch import Publisher, PublisherWatch
 from collision_monitor.monitoring.watchdogs import Watchdogs

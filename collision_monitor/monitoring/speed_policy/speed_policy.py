@@ -21,8 +21,8 @@ from collision_monitor.model.near_by_design import DistanceNotByDesign, NearPair
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
+from collision_monitor.monitoring.joint_history import JointVelocities
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
-from collision_monitor.monitoring.joint_velocities import JointVelocities
 from collision_monitor.monitoring.settings import (
     SpeedSettings,
     default_decelerations,

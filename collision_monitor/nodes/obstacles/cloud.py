@@ -19,7 +19,7 @@ from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reas
 from collision_monitor.model.live.live_scene import CLOUD, LiveScene
 from collision_monitor.model.live.point_cloud import Voxels, voxels_of
 from collision_monitor.monitoring.faults import FaultRegister, Level
-from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
+from collision_monitor.monitoring.joint_history import CLOCK_SECONDS
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 from collision_monitor.nodes.recorder import Recorder

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel, Monitor
-from collision_monitor.monitoring.joint_velocities import JointVelocities
+from collision_monitor.monitoring.joint_history import JointVelocities
 
 NOTHING = np.full(2, np.nan)
 FIRST, SECOND = np.array([0]), np.array([1])
