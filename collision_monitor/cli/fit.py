@@ -34,8 +34,8 @@ from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import tree_sizes
+from collision_monitor.model.left_out_pairs import contacts_of_joint
 from collision_monitor.model.near_by_design import NearPair, near_by_design
-from collision_monitor.model.neighbour_contacts import contacts_of_joint
 from collision_monitor.model.pair_rules import VERSION
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,

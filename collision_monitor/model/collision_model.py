@@ -24,9 +24,8 @@ from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.query import warm_up
 from collision_monitor.mesh_distance.mesh_tree import Hierarchy
-from collision_monitor.model.left_out_pairs import pairs_to_leave_out
+from collision_monitor.model.left_out_pairs import meeting_around_turns, pairs_to_leave_out
 from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_design
-from collision_monitor.model.neighbour_contacts import meeting_around_turns
 from collision_monitor.model.pair_queries import PairQueries, two_ranks
 from collision_monitor.model.pair_selection import PairRules, PairSelection
 from collision_monitor.model.sampled_distances import (

@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 from support.robots import robots, toys
 
 from collision_monitor import CollisionModel
+from collision_monitor.model.left_out_pairs import contacts_of_joint
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
-from collision_monitor.model.neighbour_contacts import contacts_of_joint
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.insides import Inside
