@@ -21,7 +21,6 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.standing import Standing
 from collision_monitor.motion.points import checked_points
-from collision_monitor.motion.rest_to_rest import rest_to_rest
 from collision_monitor.motion.trajectory import OTHER_CLOCK, Motion
 from collision_monitor.robot.angles import apart, whole_turns
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
@@ -29,6 +28,7 @@ from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.hold_supervisor import Execution, HoldSupervisor
 from collision_monitor.self_collision.margins import is_idle
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
+from collision_monitor.self_collision.preparation import rest_to_rest
 from collision_monitor.self_collision.settings import AdjustmentSettings, limit_of
 
 # -- desired trajectories, checked --

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from collision_monitor.errors import MissingDependencyError
-from collision_monitor.motion.rest_to_rest import rest_to_rest
 from collision_monitor.motion.trajectory import Motion, Trajectory
+from collision_monitor.self_collision.preparation import rest_to_rest
 from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings, retime
 from collision_monitor.verification.joint_limits_check import steps_of
 
