@@ -22,8 +22,7 @@ from collision_monitor.common.limits import range_problem
 from collision_monitor.errors import MotionError, SceneError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line
-from collision_monitor.motion.loaded_motion import LoadedMotion
-from collision_monitor.motion.robot_joints import SAME_POSITION, led_by, on_robot
+from collision_monitor.motion.robot_joints import SAME_POSITION, LoadedMotion, led_by, on_robot
 from collision_monitor.motion.trajectory import Trajectory, joined
 from collision_monitor.robot.bodies import Bodies, link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot

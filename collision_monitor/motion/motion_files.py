@@ -24,10 +24,9 @@ from collision_monitor.common.text import time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.bags import bag_location, is_bag, read_bag, topic_names
 from collision_monitor.motion.commands import command_motion, is_command
-from collision_monitor.motion.loaded_motion import LoadedMotion
 from collision_monitor.motion.plans import find_points, start_positions
 from collision_monitor.motion.points import Points, documents, read_csv
-from collision_monitor.motion.robot_joints import is_unneeded, led_by, on_robot
+from collision_monitor.motion.robot_joints import LoadedMotion, is_unneeded, led_by, on_robot
 from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import Scene

@@ -1,12 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Extends a motion of some joints to all joints of a robot, in the robot's order."""
+"""Motions of all joints of a robot, in its order, made of motions of some joints."""
 
 from __future__ import annotations
 
 import fnmatch
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import PPoly
@@ -16,12 +17,46 @@ from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import MotionError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.angles import apart
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 
 # rad or m by which positions may differ that should be equal: allowed_start_tolerance of MoveIt
 SAME_POSITION = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedMotion:
+    """A motion from a file.
+
+    Attributes:
+        trajectory: all independent joints of the robot, in its order; it begins at 0 s.
+        violations: found while a command was converted to a motion.
+        warnings: assumptions that were made, as sentences that begin with the file.
+        source: description of the source, for a report.
+        along_line: whether the command moves a link along a line.
+        named: joints of the trajectory that the file names; the others are held.
+        known: held joints whose positions are given, by the caller or the start state of a plan.
+        begin: the time of its first point in the file, seconds.
+    """
+
+    trajectory: Trajectory
+    violations: tuple[Violation, ...]
+    warnings: tuple[str, ...]
+    source: str
+    along_line: bool = False
+    named: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
+    begin: float = 0.0
+
+    def only(self, joint_names: Collection[str]) -> LoadedMotion:
+        """Return the same motion with only the given joints."""
+        kept = [k for k, name in enumerate(self.trajectory.joint_names) if name in joint_names]
+        polynomial = self.trajectory.polynomial
+        names = tuple(self.trajectory.joint_names[k] for k in kept)
+        part = Trajectory(names, PPoly(polynomial.c[:, :, kept], polynomial.x))
+        return replace(self, trajectory=part)
 
 
 def on_robot(
