@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collision_monitor.common import end_of_process  # noqa: F401 - first: others take a second
-from collision_monitor.common.lazy_exports import lazy_exports
+from collision_monitor.common.lazy_imports import lazy_exports
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.common.optional_dependencies import figure_class
+from collision_monitor.common.lazy_imports import figure_class
 from collision_monitor.common.text import MOST_NAMED, json_number, time_text
 from collision_monitor.errors import AdjustmentError, MotionError
 from collision_monitor.verification.report.plots import NEED, Curve, Plot, figure

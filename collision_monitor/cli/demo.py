@@ -15,7 +15,7 @@ import numpy as np
 
 from collision_monitor.cli.options import add_setting
 from collision_monitor.cli.view import add_page_arguments, announce
-from collision_monitor.common.optional_dependencies import install_command
+from collision_monitor.common.lazy_imports import install_command
 from collision_monitor.common.settings import Setting
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.monitoring.settings import NARROW_PHASES, MonitorSettings

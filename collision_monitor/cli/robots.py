@@ -19,8 +19,8 @@ from collision_monitor.cli.options import (
     vector,
 )
 from collision_monitor.common.compiled import log_compiling
+from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.limits import LoadingLimits
-from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import one_line
 from collision_monitor.errors import (

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import PPoly
 
-from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.text import one_line, shortened
 from collision_monitor.errors import MissingDependencyError, MotionError, TrajectoryError
 from collision_monitor.geometry.segments import ROUNDING

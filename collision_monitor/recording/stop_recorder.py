@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from collision_monitor.common.optional_dependencies import install_command
+from collision_monitor.common.lazy_imports import install_command
 from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.errors import MissingDependencyError, RecordingError
 from collision_monitor.recording import write_mcap

@@ -28,8 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.limits import SIX_DIGITS
-from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import shortened
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.trajectory import NANO, SHORTEST, Motion, Trajectory

@@ -13,7 +13,7 @@ from importlib import import_module
 import numpy as np
 from scipy import sparse
 
-from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.lazy_imports import optional_dependency
 
 QP_SOLVERS = ("daqp", "piqp")  # of the method robust
 POINTS = "daqp"  # of streams of points

@@ -5,7 +5,7 @@
 Names are imported at their first use.
 """
 
-from collision_monitor.common.lazy_exports import lazy_exports
+from collision_monitor.common.lazy_imports import lazy_exports
 
 __all__, __getattr__, __dir__ = lazy_exports(
     __name__,

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import trimesh
 
+from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.limits import SIX_DIGITS
-from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError

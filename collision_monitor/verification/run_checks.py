@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
-from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.text import time_text
 from collision_monitor.errors import CollisionMonitorError, ExecutorError, TrajectoryError
 from collision_monitor.motion.motion_files import LoadedMotion

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes
 from collision_monitor.viewer.clearance_display import COLOURS, OPACITY, clearance_colour

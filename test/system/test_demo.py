@@ -21,7 +21,7 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from collision_monitor.__main__ import main  # noqa: E402
-from collision_monitor.common.optional_dependencies import install_command  # noqa: E402
+from collision_monitor.common.lazy_imports import install_command  # noqa: E402
 
 pytestmark = pytest.mark.early
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.optional_dependencies import figure_class
+from collision_monitor.common.lazy_imports import figure_class
 
 NEED = ("plots need matplotlib", "verify")  # of `figure_class`
 LINES_A_PANEL = 7  # more are indistinguishable

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.text import closest
 from collision_monitor.errors import DynamicsError
 from collision_monitor.robot.bodies import Bodies, rigid_bodies

@@ -21,7 +21,7 @@ from unit.model.test_sampled_distances import BALLS, URDF
 
 from collision_monitor import CollisionModel
 from collision_monitor.__main__ import main
-from collision_monitor.common.optional_dependencies import install_command
+from collision_monitor.common.lazy_imports import install_command
 from collision_monitor.model.thresholds import load_thresholds
 
 

@@ -15,7 +15,7 @@ from support.files.made_bags import state, write_bag
 from support.robots.toys import chain
 
 from collision_monitor.__main__ import main
-from collision_monitor.common.optional_dependencies import install_command
+from collision_monitor.common.lazy_imports import install_command
 
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
 from support.page_client import PageClient  # noqa: E402

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.simulation.mujoco_model import mujoco_library
 from collision_monitor.viewer.picture import require_pyvista
