@@ -23,7 +23,7 @@ from collision_monitor.model.sampled_distances import near_and_touching
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.nodes.common.messages import LATCHED, SAFE, STATE, VALUES
-from collision_monitor.nodes.common.steady_timer import steady_timer
+from collision_monitor.nodes.common.timers import steady_timer
 from collision_monitor.nodes.markers.markers import MarkerBuilder, levels_of
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason, may_also_collide

@@ -26,8 +26,7 @@ from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import DESCRIPTIONS, LATCHED
 from collision_monitor.nodes.common.node_state import NodeState, Report
-from collision_monitor.nodes.common.sentinel import Sentinel
-from collision_monitor.nodes.common.steady_timer import steady_timer
+from collision_monitor.nodes.common.timers import Sentinel, steady_timer
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 from collision_monitor.nodes.parameters.parameter import (
     Check,

@@ -27,7 +27,7 @@ from collision_monitor.motion.trajectory import OTHER_CLOCK
 from collision_monitor.nodes.common.executor import run_program
 from collision_monitor.nodes.common.messages import LATCHED, STATE, VALUES, diagnostic, time_message
 from collision_monitor.nodes.common.node_state import Report, ReportState
-from collision_monitor.nodes.common.steady_timer import steady_timer
+from collision_monitor.nodes.common.timers import steady_timer
 from collision_monitor.nodes.node_core import RobotNode, SingleRobotCore
 from collision_monitor.nodes.parameters.simulation_parameters import PARAMETERS, check
 from collision_monitor.nodes.simulation_action import TrajectoryAction, command_of

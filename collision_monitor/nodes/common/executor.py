@@ -34,7 +34,7 @@ from collision_monitor.common.end_of_process import end_now
 from collision_monitor.common.text import without_place
 from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.nodes.common.sentinel import TICK, Sentinel
+from collision_monitor.nodes.common.timers import TICK, Sentinel
 from collision_monitor.nodes.parameters.given import unused_parameters
 
 _END_SECONDS = 2.0  # maximum time from a signal to the end of the process

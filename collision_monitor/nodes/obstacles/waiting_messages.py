@@ -21,7 +21,7 @@ from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker
 
 from collision_monitor.nodes.common.executor import take_serialized
-from collision_monitor.nodes.common.steady_timer import steady_timer
+from collision_monitor.nodes.common.timers import steady_timer
 from collision_monitor.recording.stop_recorder import MEGABYTE
 
 try:

@@ -1,8 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A thread that publishes while the main thread of a node cannot: it loads a robot, or is blocked.
+"""Timers that go on where others stop: simulated time is paused, or the main thread is busy.
 
-Latched messages with a lifespan would be gone meanwhile.
+A main thread that loads a robot, or is blocked, publishes nothing: latched messages with a lifespan
+would be gone meanwhile.
 """
 
 from __future__ import annotations
@@ -10,6 +11,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.timer import Timer
+
+_CLOCK = Clock(clock_type=ClockType.STEADY_TIME)
+
+
+def steady_timer(node: Node, period: float, callback: Callable[[], object]) -> Timer:
+    """A timer of ``node`` with a period in seconds, of a steady clock."""
+    return node.create_timer(period, callback, clock=_CLOCK)
+
 
 TICK = 0.1  # seconds; also between two looks for a signal, if no timer runs
 # A main thread that has done nothing for so many ticks is blocked: 1 s, the slowest heartbeat. On a
