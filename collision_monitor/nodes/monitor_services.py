@@ -18,8 +18,7 @@ from trajectory_msgs.msg import JointTrajectory
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.decision import StopLatch
-from collision_monitor.nodes.common.messages import seconds_of
-from collision_monitor.nodes.common.trajectory_reading import read_beginning
+from collision_monitor.nodes.common.messages import read_beginning, seconds_of
 from collision_monitor.robot.angles import apart
 
 _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}

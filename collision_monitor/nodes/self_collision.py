@@ -25,9 +25,8 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import run_program
-from collision_monitor.nodes.common.messages import VALUES
+from collision_monitor.nodes.common.messages import VALUES, read_trajectory
 from collision_monitor.nodes.common.node_state import Report
-from collision_monitor.nodes.common.trajectory_reading import read_trajectory
 from collision_monitor.nodes.joint_states import JointStates, JointStateSource
 from collision_monitor.nodes.markers.path_marker_topic import PathMarkerTopic
 from collision_monitor.nodes.node_core import RobotNode, SingleRobotCore

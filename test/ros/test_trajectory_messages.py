@@ -21,10 +21,11 @@ from collision_monitor.errors import AdjustmentError, MotionError, TrajectoryErr
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.nodes.common.messages import duration_message, seconds_of
-from collision_monitor.nodes.common.trajectory_reading import (  # noqa: E402
+from collision_monitor.nodes.common.messages import (  # noqa: E402
+    duration_message,
     read_beginning,
     read_trajectory,
+    seconds_of,
 )
 from collision_monitor.nodes.trajectories.trajectory_messages import (
     PointStreaming,

@@ -21,8 +21,7 @@ from collision_monitor.errors import (
     reason_of,
 )
 from collision_monitor.monitoring.faults import Level
-from collision_monitor.nodes.common.messages import VALUES, seconds_of
-from collision_monitor.nodes.common.trajectory_reading import read_trajectory
+from collision_monitor.nodes.common.messages import VALUES, read_trajectory, seconds_of
 from collision_monitor.nodes.markers.path_marker_topic import PathMarkerTopic
 from collision_monitor.nodes.parameters.self_collision_parameters import settings_of
 from collision_monitor.nodes.self_collision_state import RequestState
