@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""LeafQueries: distances between the leaves of a packed model, for checked configurations."""
+"""Distances between the leaves of a packed model, and tables of its pairs for other kernels."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from collision_monitor.common.limits import LARGEST_OF_JOINT, check_time
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.hierarchy import query
+from collision_monitor.hierarchy.packed import windows
 from collision_monitor.robot.pairs import UnmonitoredPair
 
 _MIN_ROWS_PER_THREAD = 200  # fewer rows do not justify a thread
@@ -266,3 +268,40 @@ class LeafQueries:
             if (bad := part.result()) >= 0:
                 self._raise_for_row(start + bad, configurations)
         return out
+
+
+class ModelPairs:
+    """Tables of the pairs of a model; a `LiveScene` has the same, of the model and its objects.
+
+    Attributes:
+        leaf_links: (leaves,) row of each leaf, an index into ``model.link_names``.
+        pair_table: (moving links, links) index into ``model.pairs``; -1 for links that are not
+            checked. Moving links come first.
+        pair_rows: (pairs, 2) both rows of each pair.
+        most_moving_leaves: how many leaves may ever move.
+    """
+
+    def __init__(self, model: Any, kept: np.ndarray | None = None) -> None:
+        """``model``: a CollisionModel.
+
+        ``kept`` (pairs,) bool: the pairs that searches of the tree find; None: all.
+        """
+        self._arrays = model.work_space(kept)
+        self._names = model.link_names
+        self._rows = model.link_rows
+        view = windows(*self._arrays)
+        self.most_moving_leaves = view.moving_leaves
+        self.leaf_links, self.pair_rows = model.leaf_links, model.pair_links
+        self.pair_table = model.pair_table()[: len(model.moving_links)]
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, index) of the packed model, copied."""
+        return self._arrays
+
+    def row_of(self, name: str) -> int:
+        """Row of a link."""
+        return self._rows[name]
+
+    def name_of(self, row: int) -> str:
+        """Name of a link."""
+        return self._names[row]

@@ -14,8 +14,8 @@ from collision_monitor.continuous import certificate
 from collision_monitor.continuous.clearance_scan import RESOLUTION
 from collision_monitor.continuous.scan_space import scan_tables, straight_motion
 from collision_monitor.errors import CancelledError, ConfigurationError
-from collision_monitor.hierarchy.packed import windows
 from collision_monitor.hierarchy.query import first_bad, near
+from collision_monitor.model.leaf_queries import ModelPairs
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -52,40 +52,6 @@ class Certificate:
     s: float
     pair: int
     distance: float
-
-
-class ModelPairs:
-    """Tables of the pairs of a model; a `LiveScene` has the same, of the model and its objects.
-
-    Attributes:
-        leaf_links: (leaves,) row of each leaf, an index into ``model.link_names``.
-        pair_table: (moving links, links) index into ``model.pairs``; -1 for links that are not
-            checked. Moving links come first.
-        pair_rows: (pairs, 2) both rows of each pair.
-        most_moving_leaves: how many leaves may ever move.
-    """
-
-    def __init__(self, model: CollisionModel, kept: np.ndarray | None = None) -> None:
-        """``kept`` (pairs,) bool: the pairs that searches of the tree find; None: all."""
-        self._arrays = model.work_space(kept)
-        self._names = model.link_names
-        self._rows = model.link_rows
-        view = windows(*self._arrays)
-        self.most_moving_leaves = view.moving_leaves
-        self.leaf_links, self.pair_rows = model.leaf_links, model.pair_links
-        self.pair_table = model.pair_table()[: len(model.moving_links)]
-
-    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """(numbers, index) of the packed model, copied."""
-        return self._arrays
-
-    def row_of(self, name: str) -> int:
-        """Row of a link."""
-        return self._rows[name]
-
-    def name_of(self, row: int) -> str:
-        """Name of a link."""
-        return self._names[row]
 
 
 class _Scan:

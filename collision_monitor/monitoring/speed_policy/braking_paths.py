@@ -21,9 +21,9 @@ from collision_monitor.continuous.near_pairs import (
 )
 from collision_monitor.continuous.scan_space import empty_tables, fill_balls
 from collision_monitor.hierarchy.packed import windows
+from collision_monitor.model.leaf_queries import ModelPairs
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.pair_rules import TOUCH
-from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.decision import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.pair_classes import PairClasses
@@ -98,7 +98,7 @@ class BrakingPaths:
 
     Attributes:
         classes: thresholds and weights of the pairs.
-        tables: of the pairs, as of `model.proximity`.
+        tables: of the pairs, as of `ModelPairs`.
         candidates: pairs of the last search, in rows as of `near_pairs`.
         earlier: what is known of the pairs of the model from earlier searches.
         tests: number of configurations in the last search.

@@ -11,9 +11,9 @@ import numpy as np
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.geometry.leaf import moved
+from collision_monitor.model.leaf_queries import ModelPairs
 from collision_monitor.model.live.live_objects import LiveObject
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.robot.bodies import by_position, reach, relative_reach
 
@@ -67,7 +67,7 @@ class PairClasses:
     objects of the same warning distance.
 
     Attributes:
-        tables: of the pairs, as of `model.proximity`.
+        tables: of the pairs, as of `ModelPairs`.
         live: the live scene, or None.
         table: like ``pair_table``, with classes instead of pairs.
         of_pairs: (pairs of the model,) their classes.
