@@ -21,6 +21,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.settings import (
+    MOST_CYCLES,
     SpeedSettings,
     checked_decelerations,
 )
@@ -33,7 +34,6 @@ from collision_monitor.monitoring.speed_policy.candidate_kernels import LOOSE_NO
 from collision_monitor.monitoring.speed_policy.decision import (
     CALM,
     GIVEN,
-    MEMORY,
     RING,
     STOP_FLAG,
     Decision,
@@ -69,7 +69,7 @@ class BrakingCheck:
         self._exact: ExactLevel | None = None
         self.decelerations = decelerations
         self._still = np.zeros(len(model.joint_names))
-        self._memory = np.zeros(MEMORY)
+        self._memory = np.zeros(RING + MOST_CYCLES)
         self._reset()
         self._settings = SpeedSettings() if settings is None else settings
         self._paths = BrakingPaths(model, live)

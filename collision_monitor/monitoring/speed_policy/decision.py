@@ -16,7 +16,6 @@ import numpy as np
 from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.common.text import metres, shortened
 from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE
-from collision_monitor.monitoring.settings import MOST_CYCLES
 
 # Names as in nav2_collision_monitor; see docs/behaviour.md.
 NONE, LIMIT, APPROACH, SLOWDOWN, STOP = "none", "limit", "approach", "slowdown", "stop"
@@ -165,7 +164,6 @@ def held_message(
 
 # Indices in ``memory``: of flags, the next place in the ring, the scale given last, and the ring.
 _INSIDE, _NEAR, STOP_FLAG, _SLOW, _APPROACH, _PLACE, GIVEN, RING = range(8)
-MEMORY = RING + MOST_CYCLES
 # Of the warning distance: pairs that are near by construction are hardly farther apart than that.
 RELEASE_PART = 0.125
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from collision_monitor.continuous.near_pairs import COLUMNS, DISTANCE, LEAST, PAIR, RATE
 from collision_monitor.monitoring.speed_policy.decision import (
     GIVEN,
-    MEMORY,
+    RING,
     Decision,
     decide,
     decision_message,
@@ -29,7 +29,7 @@ class Decider:
         self.thresholds = (
             np.tile([STOP, WARN], (pairs, 1)) if thresholds is None else np.array(thresholds)
         )
-        self.memory = np.zeros(MEMORY)
+        self.memory = np.zeros(RING + cycles)
         self.memory[GIVEN:] = 1.0
 
     def __call__(self, *pairs):

@@ -22,7 +22,7 @@ from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
     BrakingPaths,
 )
-from collision_monitor.monitoring.speed_policy.decision import GIVEN, MEMORY, Decision, decide
+from collision_monitor.monitoring.speed_policy.decision import GIVEN, RING, Decision, decide
 from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel
 from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
 
@@ -266,8 +266,8 @@ def decision_by_search(model, thresholds, q, velocities, measured):
         q, velocities, velocities, np.full(len(q), 4.0), settings.reaction_time, settings
     )
     count = ExactLevel(model, paths).search(inputs, measured, holds=False)
-    memory = np.zeros(MEMORY)
-    memory[GIVEN :] = 1.0
+    memory = np.zeros(RING + settings.release_cycles)
+    memory[GIVEN:] = 1.0
     flags = decide(
         paths.candidates, count, paths.classes.thresholds, settings.release_distance,
         settings.release_cycles, math.inf, settings.escape_scale, settings.parting_speed,
