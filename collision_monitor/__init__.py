@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from collision_monitor.common import end_of_process  # noqa: F401 - first: others take a second
 from collision_monitor.common.lazy_imports import lazy_exports
 from collision_monitor.geometry.leaf import Leaf
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.collision_model import CollisionModel
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ from collision_monitor import CollisionModel
 from collision_monitor.common.compiled import kernel
 from collision_monitor.fitting.bounding_shapes import OrientedBox
 from collision_monitor.hierarchy.aabb_tree import is_open
-from collision_monitor.hierarchy.kinematics import forward_kinematics
+from collision_monitor.hierarchy.kinematics import first_bad, forward_kinematics
 from collision_monitor.hierarchy.packed import unpack, windows
-from collision_monitor.hierarchy.query import first_bad
 from collision_monitor.robot.description import Shape
 
 # A box is a row: centre (3), axes one after another (9), half sides (3), radius of its ball.

@@ -28,10 +28,9 @@ from collision_monitor.fitting.fitter import given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy import query
-from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.hierarchy.kinematics import first_bad, forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
-from collision_monitor.hierarchy.query import first_bad
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.leaf_queries import require_length
 from collision_monitor.robot.description import Shape
 

@@ -16,9 +16,9 @@ import numpy as np
 from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.continuous.braking import braked, point_speed
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
-from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.hierarchy.kinematics import FARTHEST, forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
-from collision_monitor.hierarchy.query import FARTHEST, move, near_leaves, nearest_of_links
+from collision_monitor.hierarchy.query import move, near_leaves, nearest_of_links
 
 # Columns of ``candidates``: one row for each pair of links that may come near.
 COLUMNS = 9

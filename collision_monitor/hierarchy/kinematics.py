@@ -1,13 +1,25 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Forward kinematics: joint positions to body poses, body poses to leaves."""
+"""Kinematics: joint positions to body poses and leaves, and the rates of points."""
 
 from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import kernel
-from collision_monitor.hierarchy.packed import PRISMATIC
+from collision_monitor.common.compiled import kernel, offline_kernel
+from collision_monitor.hierarchy.packed import PRISMATIC, unpack
+
+# Equals LARGEST_OF_JOINT of common/limits.py; constants of kernels must be in a file with kernels.
+FARTHEST = 1e9
+
+
+@kernel
+def first_bad(q):
+    """Index of the first value of q that is not a valid joint position, or -1."""
+    for k in range(len(q)):
+        if not abs(q[k]) <= FARTHEST:  # true for NaN, too
+            return k
+    return -1
 
 
 @kernel
@@ -83,3 +95,27 @@ def point_rate(view, joint, x, y, z, nx, ny, nz):
         return nx * ax + ny * ay + nz * az
     px, py, pz = x - poses[body, 9], y - poses[body, 10], z - poses[body, 11]
     return nx * (ay * pz - az * py) + ny * (az * px - ax * pz) + nz * (ax * py - ay * px)
+
+
+@offline_kernel
+def add_motion(view, body, x, y, z, nx, ny, nz, sign, row):
+    """Add sign * n . dp/dq to ``row`` (nq,), for the point p = (x, y, z) of a body."""
+    while body > 0:
+        k = body - 1
+        rate = point_rate(view, k, x, y, z, nx, ny, nz)
+        row[view.joint_table[k, 2]] += sign * view.joint_motion[k, 0] * rate
+        body = view.joint_table[k, 0]
+
+
+@offline_kernel
+def add_gradients(numbers, index, bodies, points, normals, gradients):
+    """Add to ``gradients`` (k, nq) those of n . (b - a), where the last query placed the bodies.
+
+    a and b are ``points`` (k, 2, 3) of two ``bodies`` (k, 2), n their normals (k, 3).
+    """
+    view = unpack(numbers, index)
+    for k in range(len(bodies)):
+        nx, ny, nz = normals[k, 0], normals[k, 1], normals[k, 2]
+        for m in range(2):
+            x, y, z = points[k, m, 0], points[k, m, 1], points[k, m, 2]
+            add_motion(view, bodies[k, m], x, y, z, nx, ny, nz, 2.0 * m - 1.0, gradients[k])

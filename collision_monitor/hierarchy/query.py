@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled queries, one call each, from joint positions to distances.
+"""Compiled queries, one call each, from joint positions to distances; and their result.
 
 ``numbers`` and ``index`` are the arrays of `packed.pack`. They contain work space, so threads must
 not query the same arrays at the same time.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,9 +36,68 @@ from collision_monitor.hierarchy.aabb_tree import (
     next_leaves,
     refit,
 )
-from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves, point_rate
+from collision_monitor.hierarchy.kinematics import (
+    add_motion,
+    first_bad,
+    forward_kinematics,
+    place_leaves,
+)
 from collision_monitor.hierarchy.packed import pack_chain, unpack
 from collision_monitor.robot.insides import any_inside
+
+
+class Clearance:
+    """The minimum signed distance of a configuration, with the nearest pair and points.
+
+    Attributes:
+        distance: metres; at most 0 in contact, where the links are at most so deep in each other.
+        links: names of the two nearest links or obstacles.
+        leaves: indices of the two leaves in ``model.leaves``, -1 for that of an object that is no
+            part of the model; (-1, -1) for an exact distance.
+        exact: whether the shapes were measured instead of the leaves. If they touch and ``leaves``
+            are given, depth and points are those of the leaves.
+        triangles: indices of the nearest triangles in the meshes of the two links, counted through
+            all meshes of a link; -1 for leaves and for shapes that are not meshes.
+    """
+
+    __slots__ = ("_normal", "_points", "distance", "exact", "leaves", "links", "triangles")
+
+    def __init__(
+        self,
+        distance: float,
+        links: tuple[str, str],
+        points: Sequence,
+        normal: Sequence[float],
+        leaves: tuple[int, int] = (-1, -1),
+        exact: bool = False,
+        triangles: tuple[int, int] = (-1, -1),
+    ) -> None:
+        """``points``: six coordinates, in any nesting; ``normal``: three. Created by queries."""
+        self.distance = distance
+        self.links = links
+        self.leaves = leaves
+        self.exact = exact
+        self.triangles = triangles
+        self._points = points
+        self._normal = normal
+
+    @property
+    def points(self) -> np.ndarray:
+        """Nearest points (2, 3) on the surfaces of the two leaves or shapes, base frame, metres."""
+        return np.array(self._points, dtype=float).reshape(2, 3)
+
+    @property
+    def normal(self) -> np.ndarray:
+        """Unit vector (3,) from ``links[0]`` to ``links[1]``, base frame.
+
+        Also defined in contact and penetration: ``points[1] - points[0] == distance * normal``.
+        """
+        return np.array(self._normal, dtype=float)
+
+    def __repr__(self) -> str:
+        a, b = self.links
+        return f"Clearance({self.distance:.6f} m between {a!r} and {b!r})"
+
 
 MANY = np.int64(np.iinfo(np.int64).max)  # all pairs
 
@@ -56,19 +116,6 @@ def move(view, q):
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
     refit(view, ROOT, view.moving_nodes)
-
-
-# Equals LARGEST_OF_JOINT of common/limits.py; constants of kernels must be in a file with kernels.
-FARTHEST = 1e9
-
-
-@kernel
-def first_bad(q):
-    """Index of the first value of q that is not a valid joint position, or -1."""
-    for k in range(len(q)):
-        if not abs(q[k]) <= FARTHEST:  # true for NaN, too
-            return k
-    return -1
 
 
 @kernel
@@ -213,16 +260,6 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, leaf_pairs, values
 
 
 @offline_kernel
-def add_motion(view, body, x, y, z, nx, ny, nz, sign, row):
-    """Add sign * n . dp/dq to ``row`` (nq,), for the point p = (x, y, z) of a body."""
-    while body > 0:
-        k = body - 1
-        rate = point_rate(view, k, x, y, z, nx, ny, nz)
-        row[view.joint_table[k, 2]] += sign * view.joint_motion[k, 0] * rate
-        body = view.joint_table[k, 0]
-
-
-@offline_kernel
 def nearest_of_pairs(limits, leaf_pairs, values, count, spread):
     """Keep, of ``count`` leaf pairs, those within ``spread`` (m) of the nearest of their links."""
     least = np.full(len(limits), np.inf)
@@ -268,20 +305,6 @@ def near(
         add_motion(view, view.leaf_bodies[i, 0], ax, ay, az, nx, ny, nz, -1.0, gradients[item])
         add_motion(view, view.leaf_bodies[j, 0], bx, by, bz, nx, ny, nz, 1.0, gradients[item])
     return count
-
-
-@offline_kernel
-def add_gradients(numbers, index, bodies, points, normals, gradients):
-    """Add to ``gradients`` (k, nq) those of n . (b - a), where the last query placed the bodies.
-
-    a and b are ``points`` (k, 2, 3) of two ``bodies`` (k, 2), n their normals (k, 3).
-    """
-    view = unpack(numbers, index)
-    for k in range(len(bodies)):
-        nx, ny, nz = normals[k, 0], normals[k, 1], normals[k, 2]
-        for m in range(2):
-            x, y, z = points[k, m, 0], points[k, m, 1], points[k, m, 2]
-            add_motion(view, bodies[k, m], x, y, z, nx, ny, nz, 2.0 * m - 1.0, gradients[k])
 
 
 # -- compiling before the first query --

@@ -18,8 +18,9 @@ from collision_monitor.geometry.bounding_volumes import OCTREE
 from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.geometry.triangles import triangles_touch
 from collision_monitor.hierarchy.aabb_tree import STACK
+from collision_monitor.hierarchy.kinematics import first_bad
 from collision_monitor.hierarchy.packed import unpack
-from collision_monitor.hierarchy.query import first_bad, move
+from collision_monitor.hierarchy.query import move
 from collision_monitor.mesh_distance.link_pair_distance import place_link, relative_pose
 from collision_monitor.mesh_distance.mesh_pair_distance import place_corners, take_corners
 from collision_monitor.mesh_distance.part_calls import call_list_contacts

@@ -15,8 +15,7 @@ from numba import typeof
 
 from collision_monitor.common.compiled import callback_address, compiling, is_on_disk
 from collision_monitor.common.disk_cache import content_key
-from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.query import empty_model
+from collision_monitor.hierarchy.query import Clearance, empty_model
 from collision_monitor.mesh_distance import crossings, nearest_query, part_calls
 from collision_monitor.mesh_distance.crossings import list_contacts
 from collision_monitor.mesh_distance.link_pair_distance import TOUCH

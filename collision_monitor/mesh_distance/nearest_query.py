@@ -36,9 +36,9 @@ from collision_monitor.hierarchy.aabb_tree import (
     nearest_leaves,
     next_leaves,
 )
-from collision_monitor.hierarchy.kinematics import forward_kinematics
+from collision_monitor.hierarchy.kinematics import first_bad, forward_kinematics
 from collision_monitor.hierarchy.packed import unpack
-from collision_monitor.hierarchy.query import first_bad, move
+from collision_monitor.hierarchy.query import move
 from collision_monitor.mesh_distance.link_pair_distance import (
     TOUCH,
     copy_rows,

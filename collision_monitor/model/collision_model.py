@@ -21,8 +21,7 @@ from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf
-from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.query import warm_up
+from collision_monitor.hierarchy.query import Clearance, warm_up
 from collision_monitor.mesh_distance.mesh_tree import Hierarchy
 from collision_monitor.model.left_out_pairs import meeting_around_turns, pairs_to_leave_out
 from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_design

@@ -31,7 +31,7 @@ from collision_monitor.model.pair_rules import (
 from collision_monitor.model.sampled_distances import is_of_one_robot
 
 if TYPE_CHECKING:
-    from collision_monitor.hierarchy.clearance import Clearance
+    from collision_monitor.hierarchy.query import Clearance
 
 _NEAR = 0.99 * REACH  # distances up to `REACH` are measured
 _MANY, _NEVER, _HOME = "near in many configurations", "never in contact", "near at home"

@@ -14,7 +14,8 @@ from collision_monitor.continuous import certificate
 from collision_monitor.continuous.clearance_scan import RESOLUTION
 from collision_monitor.continuous.scan_space import scan_tables, straight_motion
 from collision_monitor.errors import CancelledError, ConfigurationError
-from collision_monitor.hierarchy.query import first_bad, near
+from collision_monitor.hierarchy.kinematics import first_bad
+from collision_monitor.hierarchy.query import near
 from collision_monitor.model.leaf_queries import ModelPairs
 
 if TYPE_CHECKING:

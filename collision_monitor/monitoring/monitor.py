@@ -18,8 +18,7 @@ from collision_monitor.errors import (
     JointStateError,
     reason_of,
 )
-from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.query import warm_up_for_states
+from collision_monitor.hierarchy.query import Clearance, warm_up_for_states
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds

@@ -8,7 +8,7 @@ import math
 from typing import NamedTuple
 
 from collision_monitor.common.text import metres
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.speed_policy.decision import (
     LATCHED,

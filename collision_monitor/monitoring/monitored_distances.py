@@ -11,7 +11,7 @@ from collections import deque
 import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.near_by_design import nearest_clearance

@@ -10,7 +10,7 @@ import numpy as np
 
 from collision_monitor.continuous.scan_space import ScanMotion, straight_motion
 from collision_monitor.geometry.segments import ROUNDING
-from collision_monitor.hierarchy.query import add_gradients
+from collision_monitor.hierarchy.kinematics import add_gradients
 from collision_monitor.model.proximity import Certificate, Near, Proximity
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import by_position

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 
 Rgb = tuple[float, float, float]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MOST_BOXES, MeshBoxes
 from collision_monitor.robot.poses import pose as pose_matrix

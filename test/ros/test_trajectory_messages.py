@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: 
 from collision_monitor.monitoring.joint_state_buffer import JointState
 
 from collision_monitor.errors import AdjustmentError, MotionError, TrajectoryError  # isort: skip
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import (  # noqa: E402

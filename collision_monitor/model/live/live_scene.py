@@ -14,7 +14,7 @@ import numpy as np
 from collision_monitor.common.limits import array_range_problem
 from collision_monitor.errors import FitError, LiveSceneError, NothingToCheckError
 from collision_monitor.hierarchy import query
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.live.live_objects import Bounds, LiveObject
 from collision_monitor.model.live.object_distance import ObjectDistance
 from collision_monitor.model.live.object_geometry import ObjectGeometry

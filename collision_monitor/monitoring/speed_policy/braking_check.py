@@ -17,7 +17,7 @@ from collision_monitor.continuous.near_pairs import (
     forget,
     note_slides,
 )
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.settings import (

@@ -17,7 +17,7 @@ from collision_monitor.continuous.near_pairs import (
     PAIR,
     RATE,
 )
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.candidate_kernels import (
     ENOUGH,

@@ -28,7 +28,7 @@ from collision_monitor.errors import (
     SceneError,
 )
 from collision_monitor.fitting.leaves_file import read_leaves
-from collision_monitor.hierarchy.query import FARTHEST
+from collision_monitor.hierarchy.kinematics import FARTHEST
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.monitoring.joint_state_buffer import JointState

@@ -13,7 +13,7 @@ from support.robots.two_slides import JOINTS, RADIUS, URDF, apart, model
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import BehaviourError, ConfigurationError, ThresholdsError
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
 from collision_monitor.monitoring.settings import SpeedSettings

@@ -13,7 +13,7 @@ from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy  # noqa: E402
 
-from collision_monitor.hierarchy.clearance import Clearance  # noqa: E402
+from collision_monitor.hierarchy.query import Clearance  # noqa: E402
 from collision_monitor.monitoring.monitor import Level, MonitorState  # noqa: E402
 from collision_monitor.nodes.common.messages import status_message  # noqa: E402
 from collision_monitor.nodes.simulation import (

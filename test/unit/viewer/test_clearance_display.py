@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.viewer.clearance_display import (
     CLEAR,
     CONTACT,

@@ -8,8 +8,7 @@ from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
 from collision_monitor.hierarchy import query
-from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.query import empty_model
+from collision_monitor.hierarchy.query import Clearance, empty_model
 
 NUMBERS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 
