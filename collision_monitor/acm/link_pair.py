@@ -29,9 +29,9 @@ from collision_monitor.mesh_distance.parts import (
     unpack_shapes,
     unpack_state,
 )
-from collision_monitor.mesh_distance.poses import compose_inverse, move_points
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies, parts_between_held_joints
+from collision_monitor.robot.poses import compose_inverse, move_points
 from collision_monitor.robot.shape_kinds import hull_points
 
 # -- the joints between two links --

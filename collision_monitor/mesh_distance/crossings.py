@@ -26,13 +26,13 @@ from collision_monitor.mesh_distance.mesh_pair_distance import place_corners, ta
 from collision_monitor.mesh_distance.part_calls import call_list_contacts
 from collision_monitor.mesh_distance.part_distance import balls_gap, touching_rows, tree_of
 from collision_monitor.mesh_distance.parts import MESH, data_of, unpack_shapes
-from collision_monitor.mesh_distance.poses import (
+from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
+from collision_monitor.robot.poses import (
     compose,
     compose_inverse,
     take_pose,
     to_outer,
 )
-from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # Metres by which rounding may enlarge the bound of two volumes that touch, with a reserve. Where
 # edges are nearly parallel, errors are divided by the sine of their angle, at least 1e-5.

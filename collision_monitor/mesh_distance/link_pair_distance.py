@@ -24,7 +24,7 @@ from collision_monitor.mesh_distance.mesh_pair_distance import mesh_reach
 from collision_monitor.mesh_distance.part_calls import call_holds, call_part_distance
 from collision_monitor.mesh_distance.part_distance import balls_gap, finish, tree_of
 from collision_monitor.mesh_distance.parts import MESH, SOLID
-from collision_monitor.mesh_distance.poses import compose, compose_inverse, take_pose
+from collision_monitor.robot.poses import compose, compose_inverse, take_pose
 
 # The result for links whose shapes touch, cross or contain one another.
 TOUCH = -1e300

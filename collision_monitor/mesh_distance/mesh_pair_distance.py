@@ -27,8 +27,8 @@ from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.geometry.triangles import squared_distance_below
 from collision_monitor.hierarchy.aabb_tree import STACK
 from collision_monitor.mesh_distance.mesh_tree import MeshTree
-from collision_monitor.mesh_distance.poses import to_inner
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
+from collision_monitor.robot.poses import to_inner
 
 # -- exact extents along one direction of the triangles below the nodes of a tree --
 #

@@ -54,7 +54,7 @@ from collision_monitor.mesh_distance.link_pair_distance import (
 from collision_monitor.mesh_distance.mesh_pair_distance import reduced
 from collision_monitor.mesh_distance.part_distance import tree_of
 from collision_monitor.mesh_distance.parts import data_of, unpack_shapes, unpack_state
-from collision_monitor.mesh_distance.poses import move_points
+from collision_monitor.robot.poses import move_points
 
 # Metres by which the distance of the last nearest pair may have changed to be a useful limit;
 # otherwise the leaves give a better one first.

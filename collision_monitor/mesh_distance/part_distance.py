@@ -31,7 +31,8 @@ from collision_monitor.hierarchy.aabb_tree import STACK
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
 from collision_monitor.mesh_distance.mesh_tree import MeshTree, unpack_tree
 from collision_monitor.mesh_distance.parts import MESH
-from collision_monitor.mesh_distance.poses import (
+from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
+from collision_monitor.robot.poses import (
     compose,
     compose_inverse,
     invert,
@@ -40,7 +41,6 @@ from collision_monitor.mesh_distance.poses import (
     to_inner,
     to_outer,
 )
-from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # -- a mesh and a convex solid --
 
