@@ -15,9 +15,10 @@ from support.robots.toys import link, robot
 from support.ros.live_cases import points_of, pose_of
 
 from collision_monitor.errors import FitError
+from collision_monitor.fitting.body import MANY
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
-from collision_monitor.fitting.enclosure import check_enclosing
-from collision_monitor.fitting.shapes import FitSettings, fits_in_own_frame, union_volume
+from collision_monitor.fitting.enclosure import check_enclosing, gap
+from collision_monitor.fitting.shapes import FitSettings, fits_in_own_frame, leaf_rows, union_volume
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.urdf import load_robot
 
@@ -144,3 +145,24 @@ def test_one_leaf_is_exact():
 )  # fmt: skip
 def test_overlaps_count_once(rows, volume):
     assert union_volume(np.array(rows)) == pytest.approx(volume, rel=0.005)
+
+
+# -- a few points stand in for a hull of very many, and what is fitted to them encloses them all --
+
+
+def egg(ball):
+    return mesh_shape(np.asarray(ball.vertices) * [0.1, 0.15, 0.2], ball.faces)
+
+
+def test_leaves_of_a_smooth_mesh_enclose_it():
+    few = egg(trimesh.creation.icosphere(4))
+    shape = egg(trimesh.creation.uv_sphere(count=(48, 48)))
+    assert len(few.vertices) < MANY < len(shape.vertices)
+    tight = fits_in_own_frame(few, 2, 0.002)
+    fits = fits_in_own_frame(shape, 2, 0.002)
+    for fit in fits:
+        assert gap(shape, leaf_rows(fit.leaves), 1e-5) == 0.0
+    one, other = fits[-1], tight[-1]
+    assert one.stand_off <= 1.25 * other.stand_off
+    assert one.volumes.hull >= one.volumes.shape == pytest.approx(other.volumes.shape, rel=0.01)
+    assert one.volumes.obb == pytest.approx(other.volumes.obb, rel=0.01)

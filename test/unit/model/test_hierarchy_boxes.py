@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
-from support.robots.toys import joint, link, robot
+from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.hierarchy_boxes import Boxes, MeshBoxes, overlapping, tree_sizes
+from collision_monitor.hierarchy.packed import windows
+from collision_monitor.model.hierarchy_boxes import (
+    Boxes,
+    MeshBoxes,
+    TreeBoxes,
+    overlapping,
+    tree_sizes,
+)
 
 KINDS = ("aabb", "obb", "rss", "octree")
 
@@ -109,3 +116,29 @@ def test_the_test_of_two_boxes_says_what_coal_does():
     assert columns.tolist() == np.flatnonzero(met.any(axis=0)).tolist()
     for i in range(60):
         assert overlapping(a[np.array([i])], b)[1].tolist() == np.flatnonzero(met[i]).tolist()
+
+
+# -- boxes to look at: those that the kernels traverse, level by level --
+
+
+SCENE = {
+    "obstacles": [
+        {"name": f"ball{k}", "type": "sphere", "radius": 0.1, "position": [0.7 * k, 2.0, 0.3 * k]}
+        for k in range(5)
+    ]
+}
+
+
+def test_boxes_hold_the_leaves_below_them():
+    model = CollisionModel.from_urdf(chain(6), scene=SCENE)
+    boxes, view = TreeBoxes(model), windows(*model.work_space())
+    radii = np.array([leaf.radius for leaf in model.leaves])[:, None]
+    for q in model.random_configurations(20):
+        ends, placed = model.leaf_segments(q), boxes.at(q)
+        low, high = ends.min(axis=1) - radii, ends.max(axis=1) + radii
+        for node, (left, right) in enumerate(view.nodes[:, :2].tolist()):
+            if left >= 0:
+                expected = placed[[left, right], :3].min(0), placed[[left, right], 3:].max(0)
+            else:
+                expected = low[right], high[right]
+            assert placed[node] == pytest.approx(np.concatenate(expected), abs=1e-12)
