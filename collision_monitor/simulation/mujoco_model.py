@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import trimesh
 
 from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.limits import SIX_DIGITS
@@ -38,26 +37,22 @@ from collision_monitor.robot.srdf import Semantics
 
 # -- masses and inertias --
 
-_LEAST = 1e-4  # minimum thickness of a hull, m: MuJoCo needs a volume
+_LEAST = 1e-4  # minimum thickness of a mesh, m: MuJoCo needs a volume
 
 
-def convex_hull(points: np.ndarray) -> trimesh.Trimesh:
-    """The convex hull of ``points`` (k, 3), its triangles outward.
+def solid_points(points: np.ndarray) -> np.ndarray:
+    """``points`` (k, 3), their convex hull at least 0.1 mm thick in all directions.
 
-    Coplanar, collinear or coincident points get a thickness of 0.1 mm.
+    In directions in which they are thinner, their middle is moved to both sides.
     """
-    # trimesh merges vertices that are nearer than this, which would open the hull.
-    spacing = 2.0 * trimesh.tol.merge
-    points = spacing * np.unique(np.round(np.asarray(points, dtype=float) / spacing), axis=0)
     center = points.mean(axis=0)
-    _, axes = np.linalg.eigh(np.cov((points - center).T) if len(points) > 1 else np.eye(3))
+    _, axes = np.linalg.eigh((points - center).T @ (points - center))
     local = (points - center) @ axes
     for axis in np.flatnonzero(np.ptp(local, axis=0) < _LEAST):
-        # Two planes: points that are nearly in one would make slivers, which open the hull.
         middle = 0.5 * (local[:, axis].min() + local[:, axis].max())
         local = np.repeat(local, 2, axis=0)
         local[0::2, axis], local[1::2, axis] = middle - _LEAST / 2, middle + _LEAST / 2
-    return trimesh.convex.convex_hull(local @ axes.T + center)
+    return local @ axes.T + center
 
 
 _LEAST_MASS = 1e-3  # kg
@@ -407,10 +402,9 @@ class _Builder:
             if not are_filled:
                 geom.mass = 0.0
             if shape.kind == "mesh":
-                hull = convex_hull(shape.vertices)
                 name = f"hull {len(self._spec.meshes)}"
                 mesh = self._spec.add_mesh(name=name)
-                mesh.uservert, mesh.userface = hull.vertices.ravel(), hull.faces.ravel()
+                mesh.uservert = solid_points(shape.vertices).ravel()
                 mesh.inertia = self._mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
                 geom.type, geom.meshname = kinds.mjGEOM_MESH, name
                 continue

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import trimesh
 from support.robots import toys
 from support.robots.simulated import files_of, simulation
 
@@ -22,7 +23,6 @@ from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 
 from collision_monitor.robot.urdf import load_robot  # isort: skip
 from collision_monitor.simulation.simulation import Contact, add_touches, contacts_of  # isort: skip
-from collision_monitor.simulation.mujoco_model import convex_hull  # isort: skip
 
 
 def command(sim, q, seconds, **more):
@@ -132,7 +132,7 @@ def hulled(robot):
         shapes = []
         for shape in link.shapes:
             if shape.kind == "mesh":
-                hull = convex_hull(shape.vertices)
+                hull = trimesh.convex.convex_hull(shape.vertices)
                 triangles = np.array(hull.faces, dtype=np.int64)
                 shape = replace(shape, vertices=np.array(hull.vertices), triangles=triangles)
             shapes.append(shape)
