@@ -16,7 +16,7 @@ from collision_monitor.common.limits import LARGEST_OF_JOINT, array_range_proble
 from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import MotionError
 from collision_monitor.geometry.segments import ROUNDING
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Motion, Trajectory
 from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.angles import apart
 from collision_monitor.robot.bodies import leading_joint
@@ -28,7 +28,7 @@ SAME_POSITION = 0.01
 
 @dataclass(frozen=True, eq=False)
 class LoadedMotion:
-    """A motion from a file.
+    """A motion of all independent joints of a robot.
 
     Attributes:
         trajectory: all independent joints of the robot, in its order; it begins at 0 s.
@@ -49,6 +49,23 @@ class LoadedMotion:
     named: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
     begin: float = 0.0
+
+    @classmethod
+    def of(cls, motion: Motion | Trajectory, robot: Robot) -> LoadedMotion:
+        """A motion of some joints of ``robot``; a table of waypoints is linear between them.
+
+        Raises:
+            TrajectoryError: times do not increase, or shapes or values are faulty.
+            MotionError: it does not fit the robot.
+        """
+        begin, held, given = 0.0, {}, motion
+        if isinstance(motion, Motion):
+            given = Trajectory.through(motion.joint_names, motion.times, motion.positions)
+            begin, held = float(motion.times[0]), motion.held
+        trajectory, warnings = on_robot(given, robot, "motion", start=held)
+        named = led_by(motion.joint_names, robot)
+        known = frozenset(held) - named
+        return cls(trajectory, (), warnings, "motion", named=named, known=known, begin=begin)
 
     def only(self, joint_names: Collection[str]) -> LoadedMotion:
         """Return the same motion with only the given joints."""

@@ -27,7 +27,7 @@ from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.text import time_text
 from collision_monitor.errors import CollisionMonitorError, ExecutorError, TrajectoryError
 from collision_monitor.motion.motion_files import LoadedMotion
-from collision_monitor.motion.trajectory import OTHER_CLOCK
+from collision_monitor.motion.trajectory import OTHER_CLOCK, Motion, Trajectory
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.limits import urdf_limits
 from collision_monitor.verification.check import (
@@ -68,7 +68,7 @@ _model: CollisionModel | None = None  # model of a worker process
 
 def verify(
     model: CollisionModel,
-    motion: LoadedMotion,
+    motion: LoadedMotion | Motion | Trajectory,
     settings: Settings | None = None,
     progress: Progress = no_progress,
 ) -> Verification:
@@ -76,7 +76,8 @@ def verify(
 
     Args:
         model: the robot and its scene.
-        motion: as `motion.motion_files.load_trajectory` reads it (docs/verify.md).
+        motion: as `motion.motion_files.load_trajectory` reads it (docs/verify.md), or a `Motion` or
+            a `Trajectory` of some joints of the robot.
         settings: thresholds, limits, torques and motions that run at the same time.
         progress: called with the name of the current step and the fraction done (0 to 1), from any
             thread.
@@ -87,11 +88,15 @@ def verify(
     """
     settings = Settings() if settings is None else settings
     begin = time.perf_counter()
+    source = "motion"
     try:
+        if not isinstance(motion, LoadedMotion):
+            motion = LoadedMotion.of(motion, model.robot)
+        source = motion.source
         return _verified(model, motion, settings, begin, progress)
     except CollisionMonitorError as error:
         return Verification(
-            motion.source,
+            source,
             model.name,
             Verdict.NOT_CHECKED,
             reason=str(error),

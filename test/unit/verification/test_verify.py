@@ -13,7 +13,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.errors import ExecutorError
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.motion.motion_files import LoadedMotion
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Motion, Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.limits import JointLimits
@@ -42,6 +42,24 @@ def test_a_motion_that_keeps_clear_is_safe():
         ("Cartesian line", True),
     ]  # fmt: skip
     assert result.worst.distance == pytest.approx(model().distance(result.worst.q).distance)
+
+
+def test_tables_and_trajectories_of_some_joints_are_verified_without_a_file():
+    names, times, rows = ("j3", "j1"), np.array([2.0, 7.0]), np.array([[0.0, 0.0], [0.3, 0.2]])
+    whole = Trajectory.through(("j1", "j2", "j3"), times, [[0.0, 0.5, 0.0], [0.2, 0.5, 0.3]])
+    expected = verify(model(), LoadedMotion(whole, (), (), "motion.csv"), SETTINGS).worst
+    for given in (
+        Motion(names, times, rows, held={"j2": 0.5}),
+        Trajectory.through((*names, "j2"), times, np.column_stack([rows, [0.5, 0.5]])),
+    ):
+        result = verify(model(), given, SETTINGS)
+        assert (result.verdict, result.duration) == (Verdict.SAFE, 5.0)
+        assert result.worst.distance == expected.distance
+    held = verify(model(), Motion(names, times, rows), SETTINGS)
+    assert "motion: joints that are not named are held: j2 at 0" in held.notes
+    unknown = verify(model(), Motion(("elbow",), times, rows[:, :1]), SETTINGS)
+    assert unknown.verdict is Verdict.NOT_CHECKED
+    assert unknown.reason.startswith("motion: robot 'toy' has no joint 'elbow'")
 
 
 @pytest.mark.parametrize(
