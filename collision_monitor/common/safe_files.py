@@ -230,7 +230,7 @@ def _refuse_doctype(text: str, name: str, error: type[CollisionMonitorError]) ->
 # Nested lists: libyaml parses them recursively, and a stack overflow kills the process.
 DEEPEST = 100  # of what is nested
 MOST_REFERRED = 100_000  # in all: a few that refer to each other can ask for billions
-_LARGEST_YAML = 10_000_000  # bytes
+LARGEST_YAML = 10_000_000  # bytes
 _MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -336,7 +336,7 @@ def read_documents(
     path: Path,
     error: type[CollisionMonitorError],
     what: str,
-    largest: int = _LARGEST_YAML,
+    largest: int = LARGEST_YAML,
     angles: bool = False,
 ) -> list[Any]:
     """The documents of a YAML file of at most ``largest`` bytes, [] for an empty one.
@@ -346,7 +346,13 @@ def read_documents(
     Raises ``error`` as `read_file`, which does not read pipes; where it is no YAML, it names the
     line.
     """
-    text = read_file(path, error, what, largest, regular=True)
+    return parse_documents(read_file(path, error, what, largest, regular=True), path, error, angles)
+
+
+def parse_documents(
+    text: bytes, path: Path, error: type[CollisionMonitorError], angles: bool = False
+) -> list[Any]:
+    """The documents of the content of a YAML file; see `read_documents`."""
     try:
         _refuse_deep(text)
         return list(yaml.load_all(text, _AngleLoader if angles else _Loader))

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.limits import SIX_DIGITS
+from collision_monitor.common.safe_files import read_file
 from collision_monitor.common.text import time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.bags import bag_location, is_bag, read_bag, topic_names
 from collision_monitor.motion.commands import command_motion, is_command
 from collision_monitor.motion.plans import find_points, start_positions
-from collision_monitor.motion.points import Points, documents, read_csv
+from collision_monitor.motion.points import Points, csv_points, documents
 from collision_monitor.motion.robot_joints import LoadedMotion, is_unneeded, led_by, on_robot
 from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
 from collision_monitor.robot.description import Robot
@@ -35,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 _CHORD_ERROR = 1e-3  # rad or m between a curved piece and the lines between its waypoints
 _MAX_WAYPOINTS = 1_000_000  # waypoints
+_HEAD = 100_000  # bytes at the start of a file that tell YAML from CSV
 
 
 class Kind(Enum):
@@ -79,9 +81,10 @@ def open_motion(path: str | os.PathLike) -> MotionFile:
     if is_bag(path):
         bag_location(path)
         return MotionFile(path, Kind.BAG)
-    if not _is_yaml(path):
-        return MotionFile(path, Kind.CSV, read_csv(path))
-    found = documents(path)
+    data = read_file(path, MotionError, "motion")  # once: it may be a pipe
+    if not _is_yaml(path, data):
+        return MotionFile(path, Kind.CSV, csv_points(data, path))
+    found = documents(data, path)
     if len(found) == 1 and is_command(found[0]):
         return MotionFile(path, Kind.COMMAND, command=found[0])
     return MotionFile(path, Kind.JOINT_TRAJECTORY, find_points(found, path))
@@ -273,17 +276,11 @@ def _reject_topic(file: MotionFile, topic: str | Sequence[str] | None) -> None:
         raise MotionError(f"{file.path}: is not a bag, so it has no topic {topic!r}")
 
 
-def _is_yaml(path: Path) -> bool:
+def _is_yaml(path: Path, data: bytes) -> bool:
     suffix = path.suffix.lower()
     if suffix in (*YAML_SUFFIXES, ".json", ".csv"):
         return suffix != ".csv"
-    try:
-        with path.open("rb") as file:
-            head = file.read(100_000)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise MotionError(f"{path}: cannot be read: {reason}") from None
-    return b"joint_names" in head or b"mode:" in head
+    return b"joint_names" in data[:_HEAD] or b"mode:" in data[:_HEAD]
 
 
 def _load_points(file: MotionFile) -> tuple[Trajectory, str, list[str]]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.limits import LARGEST_OF_JOINT, range_problem
-from collision_monitor.common.safe_files import read_documents, read_file
+from collision_monitor.common.safe_files import LARGEST_YAML, parse_documents
 from collision_monitor.common.text import time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.trajectory import NANO
@@ -62,13 +62,16 @@ class Points:
     start: StartState | None = None
 
 
-def read_csv(path: Path) -> Points:
+def csv_points(data: bytes, path: Path) -> Points:
     """Return the points of a CSV file: a header ``time,<joint>,...``, then one row for each point.
+
+    Args:
+        data: content of the file.
+        path: of the file, for messages.
 
     Raises:
         MotionError: names file and line; see `motion_files.open_motion`.
     """
-    data = read_file(path, MotionError, "motion")
     try:
         file = io.StringIO(data.decode("utf-8-sig"), newline="")
         lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
@@ -135,13 +138,15 @@ def _row(cells: list[str], header: list[str], where: str) -> list[float]:
     return values
 
 
-def documents(path: Path) -> list[Any]:
-    """Return the documents of a YAML file without empty ones.
+def documents(data: bytes, path: Path) -> list[Any]:
+    """Return the documents of a YAML file without empty ones; as of `csv_points`.
 
     Raises:
-        MotionError: names the file; it does not exist, is too large, or is not YAML.
+        MotionError: names the file; it is too large, or is not YAML.
     """
-    found = read_documents(path, MotionError, "motion")
+    if len(data) > LARGEST_YAML:
+        raise MotionError(f"{path}: larger than {LARGEST_YAML} bytes, too large for YAML; use CSV")
+    found = parse_documents(data, path, MotionError)
     return [document for document in found if document is not None]
 
 

@@ -105,7 +105,7 @@ def write_motion(path: str | os.PathLike, motion: Motion) -> None:
 
 
 def csv_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarray) -> str:
-    """Return CSV text that `read_csv` restores exactly."""
+    """Return CSV text that `csv_points` restores exactly."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["time", *joint_names])

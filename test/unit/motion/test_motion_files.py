@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions from files of every kind, on a robot."""
 
+import os
+
 import numpy as np
 import pytest
 from support.files.made_bags import command, state, write_bag
@@ -105,11 +107,19 @@ def test_what_cannot_be_used_is_refused_with_the_file(tmp_path, name, data, says
 
 
 def test_files_that_are_not_there(tmp_path):
-    for name, says in (
-        ("none", "cannot be read"), ("none.csv", "no such file"), ("none.yaml", "no such file")
-    ):  # fmt: skip
-        with pytest.raises(MotionError, match=f"{name}: {says}"):
+    for name in ("none", "none.csv", "none.yaml"):
+        with pytest.raises(MotionError, match=f"{name}: no such file"):
             load_trajectory(tmp_path / name, ROBOT)
+
+
+@pytest.mark.parametrize("data", [CSV, YAML], ids=["CSV", "YAML"])
+def test_a_pipe_is_read_once(tmp_path, data):
+    reader, writer = os.pipe()
+    os.write(writer, data.encode())
+    os.close(writer)
+    found = load_trajectory(f"/dev/fd/{reader}", ROBOT)
+    os.close(reader)
+    assert found.trajectory.duration == load(tmp_path, "motion", data).trajectory.duration
 
 
 # -- tables of waypoints ------------------------------------------------------------------

@@ -3,6 +3,7 @@
 """Points of a JointTrajectory as YAML, as ROS prints and takes it, and as CSV."""
 
 import logging
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import yaml
 from collision_monitor.errors import MotionError
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.plans import find_points
-from collision_monitor.motion.points import documents, read_csv
+from collision_monitor.motion.points import csv_points, documents
 from collision_monitor.motion.trajectory import yaml_text
 
 # What `ros2 topic echo --once` prints.
@@ -92,16 +93,14 @@ def test_a_trajectory_inside_something_else_is_found(tmp_path, text):
     assert read(tmp_path, text)[0] == ("a", "b")
 
 
-def rates(tmp_path, text):
+def rates(text):
     """The points read from this text."""
-    path = tmp_path / "motion.yaml"
-    path.write_text(text)
-    return find_points(documents(path), path)
+    path = Path("motion.yaml")
+    return find_points(documents(text.encode(), path), path)
 
 
-def test_rates_are_read_where_they_are_given(tmp_path):
+def test_rates_are_read_where_they_are_given():
     points = rates(
-        tmp_path,
         "{joint_names: [a, b], points: [{positions: [0, 1], time_from_start: {sec: 1}},"
         "{positions: [2, 3], velocities: [4, 5e-1], accelerations: [6, 7], effort: [8, 9],"
         " time_from_start: {sec: 2}}]}",
@@ -109,7 +108,7 @@ def test_rates_are_read_where_they_are_given(tmp_path):
     assert np.isnan(points.rows[1:, 0]).all()
     assert points.rows[1:, 1].tolist() == [[4.0, 0.5], [6.0, 7.0]]
     assert points.efforts == 1
-    assert rates(tmp_path, ECHO).efforts == 0
+    assert rates(ECHO).efforts == 0
 
 
 def test_times_of_ros_1_are_understood(tmp_path):
@@ -202,16 +201,12 @@ def test_aliases_that_expand_to_billions(tmp_path, key):
     assert len(str(caught.value)) < 500
 
 
-def test_a_mark_at_the_start_and_line_ends_of_windows_are_no_trouble(tmp_path):
-    path = tmp_path / "motion.csv"
-    path.write_bytes(b"\xef\xbb\xbftime, a\r\n0,1\r\n1,2\r\n")
-    found = read_csv(path)
+def test_a_mark_at_the_start_and_line_ends_of_windows_are_no_trouble():
+    found = csv_points(b"\xef\xbb\xbftime, a\r\n0,1\r\n1,2\r\n", Path("motion.csv"))
     assert (found.joint_names, found.times.tolist()) == (("a",), [0, 1])
     assert found.rows[0].tolist() == [[1], [2]]
 
 
-def test_lines_are_counted_with_the_empty_ones(tmp_path):
-    path = tmp_path / "motion.csv"
-    path.write_text("\ntime,a\n\n0,1\n\n1,inf\n")
+def test_lines_are_counted_with_the_empty_ones():
     with pytest.raises(MotionError, match="csv:6: 'inf' in column 'a'"):
-        read_csv(path)
+        csv_points(b"\ntime,a\n\n0,1\n\n1,inf\n", Path("motion.csv"))
