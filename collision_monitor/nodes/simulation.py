@@ -18,6 +18,7 @@ from std_msgs.msg import Bool, Float64
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.settings import values_of
 from collision_monitor.common.text import named_numbers, shortened
@@ -162,11 +163,15 @@ class SimulationCore(SingleRobotCore):
     def _load(self, description: str | ReceivedText) -> None:
         """See `SingleRobotCore`; trajectories of the previous robot end."""
         start, v = time.monotonic(), self._values
+        # Time steps are shortened until a whole number of them lies between two joint states.
+        period = 1.0 / v["joint_state_rate"]
+        steps = math.ceil(period / v["timestep"] - SIX_DIGITS)
+        settings = values_of(SimulationSettings, v) | {"timestep": period / steps}
         simulation = Simulation.from_urdf(
             description,
             **self._sources(),
             start=named_numbers(v["start_positions"], "start_positions"),
-            settings=SimulationSettings(**values_of(SimulationSettings, v)),
+            settings=SimulationSettings(**settings),
         )
         if self._simulation is not None:
             self._simulation.execution.hold(self._simulation.q)
@@ -178,7 +183,7 @@ class SimulationCore(SingleRobotCore):
         self._scale = SpeedScale(v["heed_speed_scale"], v["speed_scale_timeout"])
         self._pacer = Pacer(v["real_time_factor"])
         self._message = JointState(name=list(simulation.joint_names))
-        self._steps = max(1, round(1.0 / (v["joint_state_rate"] * v["timestep"])))
+        self._steps = steps
         self._restart_timer()
         self._node.get_logger().info(
             f"simulating '{simulation.robot.name}': {len(simulation.joint_names)} joints; loaded "

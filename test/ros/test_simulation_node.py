@@ -41,7 +41,7 @@ def urdf(tmp_path_factory):
 def shared(urdf):
     """One node for all tests that leave it as it was."""
     cell = SimulationCell(f"robot_description:={urdf}", "real_time_factor:=4.0",
-                          "joint_state_rate:=50.0")  # fmt: skip
+                          "joint_state_rate:=40.0")  # fmt: skip
     cell.ready()
     yield cell
     cell.close()
@@ -66,7 +66,7 @@ def test_states_and_clock_go_on_at_their_rate(cell):
     wait(cell, 2.0)
     stamps = [seconds(message.header.stamp) for message in heard["joint_states"][first:]]
     gaps = {round(b - a, 6) for a, b in zip(stamps, stamps[1:], strict=False)}
-    assert gaps == {0.02}  # none is left out, none comes twice
+    assert gaps == {0.025}  # none is left out, none comes twice; 12.5 of the given time steps
     cell.until(lambda: seconds(heard["clock"][-1].clock) >= stamps[-1])
     clock = {seconds(message.clock) for message in heard["clock"]}
     assert {time for time in clock if stamps[0] <= time <= stamps[-1]} == set(stamps)

@@ -32,8 +32,8 @@ PARAMETERS = (
         read_only=True,
     ),
     fixed("joint_state_rate", 200.0, least=SLOWEST, most=FASTEST,
-          text="rate of joint_states and /clock in simulated time, Hz; rounded to whole time "
-               "steps"),
+          text="rate of joint_states and /clock in simulated time, Hz; time steps are "
+               "shortened to fit it"),
     Parameter("real_time_factor", 1.0, least=SLOWEST, most=100.0,
               text="maximum speed of the simulation relative to real time"),
     Parameter("heed_speed_scale", False,
