@@ -211,7 +211,7 @@ class JointStateBuffer:
 
     def report_loss(self, seconds: float, now: float) -> None:
         """Report that positions older than this were lost: zeros of these joints are doubted."""
-        self._doubt(now - self._measured_at > seconds, now)
+        self._doubt(self._are_older(seconds, now), now)
 
     def report_other_publishers(self, now: float) -> None:
         """Report that a publisher came or is gone: only joints at an accepted 0 may stay there."""
@@ -337,7 +337,11 @@ class JointStateBuffer:
 
     def older_than(self, seconds: float, now: float) -> list[str]:
         """Joints whose position is older than this."""
-        return [self.joint_names[k] for k in np.flatnonzero(now - self._measured_at > seconds)]
+        return [self.joint_names[k] for k in np.flatnonzero(self._are_older(seconds, now))]
+
+    def _are_older(self, seconds: float, now: float) -> np.ndarray:
+        # Written so that an age of NaN is older.
+        return ~(now - self._measured_at <= seconds)
 
     @property
     def conflict_until(self) -> float:

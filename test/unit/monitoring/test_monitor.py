@@ -83,7 +83,9 @@ def test_a_time_that_never_ends_is_refused(option, seconds):
 
 def test_data_of_unknown_age_are_stale():
     assert monitor().update(NAMES, STRETCHED, now=1.0).safe
-    assert monitor().update(NAMES, STRETCHED, now=math.nan).level is Level.STALE
+    state = monitor().update(NAMES, STRETCHED, now=math.nan)
+    assert state.level is Level.STALE
+    assert state.message == "joint states are nan s old (all joints); 0.5 s is allowed"
 
 
 @pytest.mark.parametrize("stamp", [math.nan, 1e300])
