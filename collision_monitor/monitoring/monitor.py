@@ -283,6 +283,8 @@ class Monitor:
         positions, while other publishers provide all positions.
         """
         buffer, now = self.buffer, message.now
+        if not math.isfinite(now):  # the velocities after it would stay unknown
+            raise JointStateError(f"joint state at {now} s, which is not a finite time", "stamp")
         self._distances.report_joint_state(now)
         if self._is_stale(buffer.age(now)):
             buffer.report_loss(self.joint_state_timeout, now)

@@ -82,10 +82,20 @@ def test_a_time_that_never_ends_is_refused(option, seconds):
 
 
 def test_data_of_unknown_age_are_stale():
-    assert monitor().update(NAMES, STRETCHED, now=1.0).safe
-    state = monitor().update(NAMES, STRETCHED, now=math.nan)
+    watch = monitor()
+    assert watch.update(NAMES, STRETCHED, now=1.0).safe
+    state = watch.state(math.nan)
     assert state.level is Level.STALE
     assert state.message == "joint states are nan s old (all joints); 0.5 s is allowed"
+
+
+def test_a_joint_state_at_no_time_is_an_error_and_is_forgotten():
+    watch = Monitor(MODEL)
+    watch.update(NAMES, STRETCHED, now=1.0)
+    state = watch.update(NAMES, STRETCHED, now=math.nan)
+    assert state.level is Level.ERROR
+    assert state.message == "joint state at nan s, which is not a finite time"
+    assert watch.update(NAMES, STRETCHED, now=1.01).safe
 
 
 @pytest.mark.parametrize("stamp", [math.nan, 1e300])
