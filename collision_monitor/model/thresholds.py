@@ -54,7 +54,7 @@ class Thresholds:
     """Distances in metres below which a warning or an error is raised.
 
     Attributes:
-        warn: distances below it raise a warning.
+        warn: distances below it raise a warning; 0: those below ``stop``.
         stop: distances below it are not safe; contact is never safe.
         rules: for some pairs; a later rule overrides an earlier one.
         source: their origin, for messages.
@@ -83,11 +83,16 @@ class Thresholds:
         was loaded.
 
         Raises:
-            ThresholdsError: a distance is below 0 or not finite, or a pattern is not two names or
-                matches no pair.
+            ThresholdsError: a distance is below 0 or not finite, ``stop`` is above ``warn``, or a
+                pattern is not two names or matches no pair.
         """
         _check(f"{self.source}: warn", self.warn)
         _check(f"{self.source}: stop", self.stop)
+        if 0.0 < self.warn < self.stop:
+            raise ThresholdsError(
+                f"{self.source}: stop {self.stop:g} is above warn {self.warn:g}: nothing would be "
+                "warned of"
+            )
         out = np.tile([float(self.stop), float(self.warn)], (len(pairs), 1))
         for k, pair in (near or {}).items():
             out[k] = pair.stop, pair.warn

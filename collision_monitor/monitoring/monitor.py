@@ -76,7 +76,8 @@ class Monitor:
     Raises:
         ConfigurationError: narrow_phase is unknown, behaviour has another live scene, or a time is
             negative or not finite.
-        ThresholdsError: a distance is negative or not finite.
+        ThresholdsError: a distance is negative or not finite, or ``stop_distance`` above
+            ``warn_distance``.
     """
 
     def __init__(

@@ -264,6 +264,7 @@ def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):
         (("no.csv",), "no.csv"),
         (("motions/a.csv", "--thresholds", "none.yaml"), "none.yaml"),
         (("motions/a.csv", "--warn", "-1"), "-1"),
+        (("motions/a.csv", "--warn", "0.01", "--stop", "0.05"), "stop 0.05 is above warn 0.01"),
         (("motions", "--envelopes", "e.csv"), "requires one motion"),
         (("motions/a.csv", "--method", "two-level", "--envelopes", "e.csv"), "--envelopes e.csv: "),
         (("motions/a.csv", "--executor", "here"), "dask://host:port"),

@@ -66,12 +66,14 @@ def test_a_missing_file_is_named(tmp_path):
     [
         (Thresholds(np.nan), "warn: nan is not a distance"),
         (Thresholds(0.1, -1.0), "stop: -1.0 is not a distance"),
+        (Thresholds(0.01, 0.05), "thresholds: stop 0.05 is above warn 0.01"),
+        (load_thresholds({"warn": 0.01}, stop=0.05), "thresholds: stop 0.05 is above warn 0.01"),
         (Thresholds(rules=(Rule("left_arm"),)), "'left_arm' is not two names"),
         (Thresholds(rules=(Rule("left_* foot", 0.1),)), "matches none of the 3 pairs"),
         (Thresholds(rules=(Rule("* *", stop=np.inf),)), r"pairs\[0\]\.stop: inf"),
     ],
 )
-def test_what_names_nothing_is_refused(given, message):
+def test_what_names_nothing_or_never_warns_is_refused(given, message):
     with pytest.raises(ThresholdsError, match=message):
         given.of(PAIRS)
 

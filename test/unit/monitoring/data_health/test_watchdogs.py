@@ -92,7 +92,7 @@ def test_a_remark_is_a_warning_and_distances_decide(monitor, happen, cause, says
 
 def test_what_distances_say_is_not_hidden_by_a_remark(monitor):
     monitor.watchdogs.cycles.add(0.9, 1.0)
-    monitor.stop_distance, monitor.warn_distance = 9.0, 9.5
+    monitor.warn_distance, monitor.stop_distance = 9.5, 9.0
     state = send(monitor, 1.0)
     assert (state.level, state.cause, state.action) == (Level.ERROR, "", "stop")
     monitor.stop_distance = 0.0
