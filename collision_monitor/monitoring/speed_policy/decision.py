@@ -77,9 +77,14 @@ class Decision(NamedTuple):
 
     @property
     def is_held(self) -> bool:
-        """Whether only hysteresis holds the action: no pair is near enough to cause it now."""
-        if self.action == NONE or math.isinf(self.distance):
-            return self.action != NONE
+        """Whether only hysteresis holds the action, or the warning if there is no action.
+
+        That is, no pair is near enough to cause it now.
+        """
+        if self.action == NONE:
+            return self.near and not self.distance <= self.warn_distance
+        if math.isinf(self.distance):
+            return True
         if self.action in (STOP, LIMIT):
             now, braking, limit = self.distance, self.braking_clearance, self.stop_distance
             return now > limit and (self.action == LIMIT or braking > limit)
@@ -142,9 +147,10 @@ def held_message(
     was removed.
     """
     where = f"{metres(distance)} between {nearest[0]} and {nearest[1]}"
+    held = "warning" if decision.action == NONE else decision.action
     if cause is None or set(cause) == set(nearest):
-        return f"{decision.action} held by hysteresis: {where}"
-    return f"{decision.action} held by hysteresis of {cause[0]} and {cause[1]}: now {where}"
+        return f"{held} held by hysteresis: {where}"
+    return f"{held} held by hysteresis of {cause[0]} and {cause[1]}: now {where}"
 
 
 # -- which flags are up, and the allowed speed --
@@ -211,9 +217,10 @@ def decide(
     or will be while braking; slow, approach: one is within its warning distance, or will be while
     braking. row: that of the candidate that decides, -1 without one: one that stops the robot, else
     one that is too close, else one that allows the lowest scale; among equal ones those that are
-    too close now come before those that will be. braking: minimum clearance on the braking path of
-    the pair with the lowest allowed scale among those that come within their warning distance, inf
-    without any. calm: no flag is held, and the scale is 1.
+    too close now come before those that will be, and if none limits the speed, near ones before
+    others. braking: minimum clearance on the braking path of the pair with the lowest allowed scale
+    among those that come within their warning distance, inf without any. calm: no flag is held, and
+    the scale is 1.
     """
     scale, worst, worst_rank, worst_margin, worst_is_now = 1.0, -1, 1.0, np.inf, False
     braking, braking_scale = np.inf, np.inf
@@ -245,12 +252,12 @@ def decide(
             if allowed < braking_scale and not least > high:
                 braking, braking_scale = least, allowed
         scale = min(scale, allowed)
-        is_now = not distance > low
         rank = allowed  # in the order of `row`
         if not allowed > 0.0:
             rank = -1.0
-        elif is_now:
+        elif not distance > low:
             rank = 0.0
+        is_now = not distance > (low if rank < 1.0 else high)
         is_worse = is_now if is_now != worst_is_now else not margin >= worst_margin
         if rank < worst_rank or (rank == worst_rank and is_worse):
             worst, worst_rank, worst_margin, worst_is_now = row, rank, margin, is_now

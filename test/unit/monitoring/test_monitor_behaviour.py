@@ -94,6 +94,19 @@ def test_what_to_do_follows_from_distance_and_direction(gap, velocity, level, ac
     assert state.speed_scale == pytest.approx(expected, abs=0.02)
 
 
+def test_a_level_that_is_held_is_not_called_clear():
+    story = Story(SpeedSettings())
+    story.moving(0.09, 0.3)
+    states = [story.at(0.101) for _ in range(60)]  # within release_distance
+    states.append(story.at(0.3))
+    assert {(state.level, state.action) for state in states} == {(Level.WARN, "none")}
+    message = "warning held by hysteresis: 0.{} m between r_ball and l_ball"
+    assert {state.message for state in states} == {message.format(x) for x in ("101", "300")}
+    while story.at(0.3).level is Level.WARN:
+        pass
+    assert story.at(0.3).message.startswith("clear: 0.300 m")
+
+
 def test_a_stop_by_prediction_names_joints_at_their_speed_limits():
     """Positions of another publisher jump: faster than the joint can be, so at its limit."""
     story = Story()

@@ -146,6 +146,12 @@ def test_a_level_is_left_after_so_many_cycles_in_a_row():
     assert [found["calm"] for found in said] == [False] * 6 + [True] * 3
 
 
+def test_a_near_pair_that_moves_away_decides_before_one_beyond_its_warning_distance():
+    decider = Decider(thresholds=[[0.0, 0.01], [STOP, WARN]])
+    found = decider((0.03, 0.0, 0.03), (0.09, 0.1, 0.09))
+    assert (found["near"], found["scale"], found["row"]) == (True, 1.0, 1)
+
+
 def test_a_distance_that_is_no_number_stops():
     found = Decider()((np.nan, np.nan, np.nan))
     assert (found["stop"], found["inside"], found["scale"]) == (True, True, 0.0)
@@ -172,7 +178,8 @@ STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking
             {"near": True, "slow": True, "distance": 0.3, "braking_clearance": 0.3},
             "slowdown held by hysteresis: 0.300 m between",
         ),
-        ({"near": True, "distance": 0.3, "braking_clearance": 0.3}, "clear: 0.300 m between"),
+        ({"near": True, "distance": 0.3}, "warning held by hysteresis: 0.300 m between a and b"),
+        ({"distance": 0.3, "braking_clearance": 0.3}, "clear: 0.300 m between"),
     ],
 )
 def test_what_is_said_is_true_now(given, says):
