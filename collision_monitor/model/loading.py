@@ -16,6 +16,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
+import math
 import os
 import pickle
 import subprocess
@@ -80,10 +81,27 @@ class Loaded:
         model: of all robots and the scene.
         joints: of robots in a cell, by name, and of the scene as ``scene``: all joints including
             fixed ones, with their names in ``model``. Empty for a single robot.
+        began: time at which loading began, seconds since 1970.
     """
 
     model: CollisionModel
-    joints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    joints: Mapping[str, tuple[str, ...]]
+    began: float
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the file of a mesh was written or replaced since loading began."""
+        shapes = [s for link in self.model.robot.links.values() for s in link.shapes]
+        shapes += [obstacle.shape for obstacle in self.model.scene.obstacles]
+        return any(s.kind == "mesh" and _changed_at(s.source) > self.began for s in shapes)
+
+
+def _changed_at(path: str) -> float:
+    """When a file was written, moved or copied here, seconds since 1970; -inf without a file."""
+    try:
+        return os.stat(path).st_ctime
+    except OSError:
+        return -math.inf
 
 
 @dataclass(frozen=True)
@@ -142,6 +160,7 @@ class Recipe:
             CollisionMonitorError: as `CollisionModel.from_urdf` and `compose`; it names the robot.
             NothingToCheckError: there is no pair of links to check.
         """
+        began = time.time()
         with limited(self.limits):
             model, robots = self.assembled()
             if not model.pairs:
@@ -158,7 +177,7 @@ class Recipe:
             }  # fmt: skip
             if joints and model.scene.joints:
                 joints[SCENE] = tuple(joint.name for joint in model.scene.joints)
-            return Loaded(model, joints)
+            return Loaded(model, joints, began)
 
     def assembled(self) -> tuple[CollisionModel, list[Robot]]:
         """Return the model, without preparing it, and each robot with the names of its URDF.

@@ -133,6 +133,7 @@ class RobotLoader:
         self._timer: Any = None
         self._process: LoadingProcess | None = None
         self.current: Recipe | None = None
+        self._loaded: Loaded | None = None  # the result of ``current``
         self.refused = ""
 
     def values(self) -> dict[str, str]:
@@ -151,18 +152,20 @@ class RobotLoader:
             CollisionMonitorError: it cannot be monitored.
         """
         with limited(recipe.limits):
-            self._ready(recipe, recipe.load())
-        self.current = recipe
+            self._use(recipe, recipe.load())
         self._refuse("")
         self._faults.clear("robot")
 
     def request(self, recipe: Recipe) -> None:
-        """Load in the background, unless this robot is monitored or being loaded."""
+        """Load in the background, unless this robot is monitored or being loaded.
+
+        A robot whose meshes were written since it was loaded is loaded again.
+        """
         if self._process is not None and recipe == self._process.recipe:
             return
         self.cancel()
         self._faults.clear("robot")
-        if recipe == self.current:
+        if recipe == self.current and not (self._loaded and self._loaded.is_outdated):
             self._refuse("")
         else:
             self._node.get_logger().info(
@@ -182,9 +185,13 @@ class RobotLoader:
     def forget(self) -> None:
         """Stop loading, and clear the monitored robot."""
         self.cancel()
-        self.current = None
+        self.current = self._loaded = None
         self._refuse("")
         self._faults.clear("robot")
+
+    def _use(self, recipe: Recipe, loaded: Loaded) -> None:
+        self._ready(recipe, loaded)
+        self.current, self._loaded = recipe, loaded
 
     def _refuse(self, reason: str) -> None:
         self.refused = reason
@@ -212,8 +219,7 @@ class RobotLoader:
             if answer.pairs > self._many:
                 self._large()
             try:
-                self._ready(process.recipe, pickle.loads(answer.loaded))
-                self.current = process.recipe
+                self._use(process.recipe, pickle.loads(answer.loaded))
             except Exception as problem:  # monitoring of the current robot continues
                 if not isinstance(problem, CollisionMonitorError):
                     library.exception("the new robot cannot be monitored")

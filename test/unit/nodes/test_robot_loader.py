@@ -9,6 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import trimesh
+from support.robots import toys
 from support.robots.toys import chain
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
@@ -116,6 +118,23 @@ def test_a_loader_that_is_killed_is_a_fault_until_a_description_is_loaded(loader
     loader.request(good)
     poll(loader)
     assert not loader.refused and not loader.faults.raised and loader.ready == [good]
+
+
+def test_a_robot_is_loaded_again_only_if_one_of_its_meshes_was_written_since(loader, tmp_path):
+    mesh, urdf = tmp_path / "tip.stl", tmp_path / "robot.urdf"
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(mesh)
+    tip = toys.link("l2", f'<mesh filename="{mesh}"/>')
+    urdf.write_text(chain(3).replace(toys.link("l2"), tip))
+    recipe = Recipe((RobotSource(str(urdf)),))
+    loader.load(recipe)
+    loader.request(recipe)
+    assert not loader.timers
+    trimesh.creation.box((0.1, 0.1, 0.9)).export(mesh)
+    loader.request(recipe)
+    poll(loader)
+    assert loader.ready == [recipe, recipe] and not loader.refused
+    loader.request(recipe)
+    assert not loader.timers
 
 
 @pytest.mark.parametrize("many", [2, 3])
