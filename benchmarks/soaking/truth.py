@@ -4,8 +4,8 @@
 
 It reads recordings of a monitor, which contain its inputs (joint states, scene, accepted
 description) and outputs in the order of processing. So the distance after a joint state is that of
-exactly this scene and robot. Times are only needed for the ends of lifetimes (see
-`scene.SLACK`).
+exactly this scene and robot, unless the state says that changes of the scene are not applied yet:
+then nothing is compared. Times are only needed for the ends of lifetimes (see `scene.SLACK`).
 
     ls stop*.mcap | (cd benchmarks && python -m soaking.truth)
 
@@ -34,6 +34,7 @@ _ROUNDING = 1e-6  # error of coal, metres
 _CALM = (0, 1)  # levels OK and WARN
 # A scene message that waits longer than this is an ERROR: 0.5 s plus the time to notice it.
 _LATE = 0.8
+_BEHIND = "are not applied yet"  # in the state: distances are without changes that were received
 _MOST_FAULTS = 20
 _STORE = get_typestore(Stores.LATEST)
 KINDS = {
@@ -138,6 +139,7 @@ class Observer:
         self._calm_at = 0  # nanoseconds of the last joint state at level OK or WARN
         self._asked: Any = None  # the joint state without a distance
         self._truth = math.nan  # after the distance
+        self._is_behind = False  # by the last state
         self._around: tuple[Any, Shapes] = None, None
 
     def take(self, topic: str, message: Any, now: int) -> None:
@@ -167,6 +169,8 @@ class Observer:
             self._scene.attend(self._robot)
             self.robots.append((self._urdf.split('"')[1], 1e-9 * self.seen))
             self._urdf, self._truth = "", math.nan
+        if self._is_behind:
+            return
         said = {frozenset(pair) for pair in pairs}
         for pair in self._robot.partners(self._scene.sure(self.seen)):
             self.counts["pairs_checked"] += 1
@@ -207,6 +211,9 @@ class Observer:
         stamp = self._asked.header.stamp
         self.latencies.append(1e-9 * (self.seen - stamp.sec * 10**9 - stamp.nanosec))
         self._asked = None  # one distance per joint state
+        if self._is_behind:
+            self.counts["distances_behind"] += 1
+            return
         self._truth, is_of_object = self._true_distance()
         counted = self._truth
         if self._not_counted:
@@ -242,13 +249,17 @@ class Observer:
 
     def _said_state(self, message: Any) -> None:
         self._level = message.level
+        self._is_behind = _BEHIND in message.message
         self.counts["states"] += 1
+        self.counts["states_behind"] += self._is_behind
         said = {each.key: each.value for each in message.values}
         names = said.get("not_in_min_distance", "")
         self._not_counted = [set(pair.split()) for pair in names.split("; ") if pair]
         self.counts["attached_later"] += self._scene.doubt_attached(said.get("scene_refused", ""))
         self.counts["calm_states"] += message.level in _CALM
-        if message.level in _CALM and (names := self._scene.surely_refused(self.seen)):
+        if message.level not in _CALM or self._is_behind:
+            return
+        if names := self._scene.surely_refused(self.seen):
             self._fault(f"level {message.level} though {', '.join(names)} cannot be watched")
 
     def summary(self) -> dict[str, Any]:

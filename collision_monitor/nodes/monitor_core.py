@@ -24,7 +24,6 @@ from collision_monitor.nodes.monitor_topics import MarkerTopic, MonitorTopics, l
 from collision_monitor.nodes.node_core import LOADING, NodeCore, RobotDescriptions
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
-from collision_monitor.nodes.obstacles.waiting_messages import CHECK_SECONDS
 from collision_monitor.nodes.parameters.monitor_parameters import (
     PARAMETERS,
     check,
@@ -276,9 +275,9 @@ class MonitorCore(NodeCore):
             monitor, source, data, start, self._process_scene
         )
         state = self.state.with_faults(state)
+        self.state.publish_change(state)  # before a distance that it is about
         if state.clearance is not None and monitor.updates != updates:
             self._topics.cycle(state)
-        self.state.publish_change(state)
         if cycles.add(start, time.monotonic(), lag_at_start):
             self._refresh()
 
@@ -290,9 +289,8 @@ class MonitorCore(NodeCore):
         """
         self._is_merging = is_behind
         try:
-            if is_behind:
-                self._scene.receive_waiting()
-            self._scene.apply_received(CHECK_SECONDS)  # a distance without it would be too large
+            # A distance without what was received would be too large.
+            (self._scene.process_waiting if is_behind else self._scene.process_pending)()
         finally:
             self._is_merging = False
 

@@ -73,8 +73,9 @@ class StatePublisher(NodeState[MonitorState]):
         monitor = self._monitor()
         return self._idle() if monitor is None else monitor.state(time.monotonic())
 
-    def _key(self, state: MonitorState) -> tuple[Level, str, str]:
-        return state.level, state.cause, state.action
+    def _key(self, state: MonitorState) -> tuple[Level, str, str, bool]:
+        is_scene_complete = self._faults.get("scene_waiting") is None
+        return state.level, state.cause, state.action, is_scene_complete
 
     def _changed(self, state: MonitorState) -> None:
         self.stop_service.update(_is_stop(state))

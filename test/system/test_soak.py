@@ -27,7 +27,7 @@ SOAK = ROOT / "benchmarks" / "soak.py"
 SECOND = 10**9
 APART = (0.0, 0.9, 0.2, 0.1, 0.0, -0.9, 0.2, 0.1)
 PLACE = (0.1, -0.3, 0.3)
-OK, ERROR = 0, 2
+OK, WARN, ERROR = 0, 1, 2
 
 
 def vector(x=0.0, y=0.0, z=0.0, **more):
@@ -82,8 +82,8 @@ class Told:
         self.take("min_distance", Message(data=metres))
         return self.faults()
 
-    def state(self, level):
-        self.take("state", Message(level=level, values=[]))
+    def state(self, level, text=""):
+        self.take("state", Message(level=level, message=text, values=[]))
 
     def faults(self):
         found, self.observer.faults = self.observer.faults, []
@@ -154,6 +154,21 @@ def test_a_missed_alarm_is_one_and_an_alarm_is_counted():
     told.joint_state(CONTACT)
     (fault,) = told.faults()
     assert "level 0 though the truth is" in fault
+
+
+@pytest.mark.parametrize("level", [OK, WARN, ERROR])
+def test_what_is_without_received_changes_is_excused_while_the_state_says_so(level):
+    told = Told()
+    told.marker(size=0.3, at=PLACE)
+    too_far = own(told.model, APART) + 0.1
+    told.state(level, "clear; changes of the scene are not applied yet: 3 messages")
+    told.say_pairs()
+    assert told.distance(APART, too_far) == []
+    assert told.observer.counts["distances_behind"] == 1
+    told.state(level, "clear")
+    told.say_pairs()
+    assert "are not among the pairs" in told.faults()[0]
+    assert "though the truth is" in told.distance(APART, too_far)[0]
 
 
 @pytest.mark.parametrize(

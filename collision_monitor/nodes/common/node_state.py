@@ -74,8 +74,8 @@ class NodeState(ABC, Generic[S]):
 
     # Sources of faults with which a state is at least WARN.
     remarks = (
-        "description", "descriptions", "names", "planning_scene", "whole_scene", "clouds",
-        "unheard",
+        "description", "descriptions", "names", "planning_scene", "whole_scene", "scene_waiting",
+        "clouds", "unheard",
     )  # fmt: skip
 
     def __init__(

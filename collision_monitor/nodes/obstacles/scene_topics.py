@@ -64,7 +64,8 @@ def _check_action(marker: Marker) -> None:
 class SceneTopics:
     """Updates the live scene of the monitored robot from messages.
 
-    Why the scene is not fully monitored is the fault "objects".
+    Why the scene is not fully monitored is the fault "objects". What was received and is not
+    applied yet is the remark "scene_waiting".
 
     Attributes:
         objects: the requested objects.
@@ -95,7 +96,7 @@ class SceneTopics:
         self._most = values["scene_leaves_per_object"]
         self._received = time.monotonic()
         self._logged = -math.inf
-        self.waiting = WaitingMessages(node, work(self.process_pending))
+        self.waiting = WaitingMessages()
         self._is_recorded = recorder is not None
         self._planning = PlanningSceneTopic(self.objects, self._most, self._faults)
         topics = {
@@ -109,6 +110,7 @@ class SceneTopics:
                 node, kind, f"~/{topic}", callback,
                 partial(self._receive, topic), partial(self._on_lost, topic),
                 recorder and recorder.recorded_subscription(f"~/{topic}", kind),
+                work(self.process_waiting),
             )
             for topic, (kind, callback) in topics.items() if kind is not None
         }  # fmt: skip
@@ -130,20 +132,18 @@ class SceneTopics:
         if self._whole is not None:
             self._whole.close()
         self.process_pending(math.inf)
-        self.waiting.close()
         self.objects.close()
-        self._faults.clear("objects", "planning_scene")
+        self._faults.clear("objects", "planning_scene", "scene_waiting")
 
-    def receive_waiting(self) -> None:
-        """Receive some of the messages that wait in the middleware."""
-        for subscription in self._subscriptions.values():
-            subscription.process_waiting()
-        self._raise_fault()
+    def process_waiting(self) -> None:
+        """Receive messages that wait in the middleware, and apply what was received as one change.
 
-    def apply_received(self, seconds: float) -> None:
-        """Apply what was received, for this CPU time."""
-        if self.waiting:
-            self.process_pending(seconds)
+        Both for some CPU time.
+        """
+        with self._publishing_changes():
+            for subscription in self._subscriptions.values():
+                subscription.process_waiting()
+            self._apply_received(WORK_SECONDS)
 
     def watch(self, simulated: float | None = None) -> None:
         """Process results of threads, waiting messages and lifetimes; a few times a second.
@@ -155,8 +155,7 @@ class SceneTopics:
             subscription.check_publishers()
         if self._whole is not None:
             self._whole.update(time.monotonic())
-        self.receive_waiting()
-        self.apply_received(WORK_SECONDS)
+        self.process_waiting()
         # A lifetime ends only if no message that waits may extend it.
         if not self._late(time.monotonic())[0]:
             self._keeper.clock.advance(simulated)
@@ -168,6 +167,7 @@ class SceneTopics:
         """Raise or clear the fault: at each change, and in each `watch` for what time changes."""
         text = self.fault(time.monotonic())
         self._faults.put("objects", Level.ERROR, "scene", text)
+        self._faults.put("scene_waiting", Level.WARN, "scene", self.waiting.remark())
         return text
 
     def fault(self, now: float) -> str:
@@ -210,23 +210,25 @@ class SceneTopics:
             self.waiting.lose(topic, count)
 
     def process_pending(self, seconds: float = WORK_SECONDS) -> None:
-        """Process messages that were received, for this CPU time; continue soon if more remain."""
-        begin = time.monotonic()
-        with self._publishing_changes():
-            self.waiting.apply(seconds, self.objects.has_room, self._apply, self.objects.drop)
-            # Attachments that were requested before their object.
-            self._keeper.retry(self.objects.q)
-        self.waiting.rest(begin)
+        """Apply messages that were received, for this CPU time."""
+        if self.waiting:
+            with self._publishing_changes():
+                self._apply_received(seconds)
+
+    def _apply_received(self, seconds: float) -> None:
+        self.waiting.apply(seconds, self.objects.has_room, self._apply, self.objects.drop)
+        # Attachments that were requested before their object.
+        self._keeper.retry(self.objects.q)
 
     @contextmanager
     def _publishing_changes(self) -> Iterator[None]:
-        """Publish and log at once if the work changes the fault."""
-        before = self.fault(time.monotonic())
+        """Publish and log at once if the work changes the fault, or leaves messages for later."""
+        before = self.fault(time.monotonic()), self._faults.get("scene_waiting") is None
         yield
         fault = self._raise_fault()
-        if fault != before:
+        if (fault, not self.waiting) != before:
             self._changed()
-            if fault and time.monotonic() - self._logged >= LOG_SECONDS:
+            if fault not in ("", before[0]) and time.monotonic() - self._logged >= LOG_SECONDS:
                 self._logged = time.monotonic()
                 self._node.get_logger().error(fault)
 
@@ -242,6 +244,7 @@ class SceneTopics:
         """Process the whole planning scene after the messages that wait."""
         steps = partial(self._planning.answer_steps, response.scene)
         self._receive("planning_scene", 0, steps)
+        self.process_pending()
 
     # -- markers --
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages on scene topics, from their reception until they are applied; lost and late ones.
 
-Every message is received. It waits while joint states come first.
+Every message is received, with all that wait, and applied at once, unless that takes longer than
+joint states may wait: then the state says so.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker
 
 from collision_monitor.nodes.common.executor import take_serialized
-from collision_monitor.nodes.common.timers import steady_timer
 from collision_monitor.recording.stop_recorder import MEGABYTE
 
 try:
@@ -36,13 +36,11 @@ KEEP_ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPol
 # messages are received. They are ignored if the topic had no publisher before. Otherwise they may
 # be of another publisher, as a report does not name it.
 _DISCOVERY_SECONDS, _FIRST_SECONDS = 1.0, 0.1
-# CPU time for scene messages in one callback; joint states wait meanwhile. The last message or
-# marker that is begun may take longer: 2,000 markers take about 0.1 s to decode.
-WORK_SECONDS = 5e-3
-# The same before a joint state is checked, once in a cycle: a distance that is late, but within the
-# usual `cycle_deadline`, is better than one without an obstacle that was received.
-CHECK_SECONDS = 20e-3
-_REST_SECONDS = 1e-3  # between two callbacks for pending markers: joint states that wait come first
+# CPU time for scene messages in one callback, that of a joint state before its check included: a
+# distance that is late, but well within the usual `cycle_deadline`, is better than one without an
+# obstacle that was received. The last message or marker that is begun may take longer: 2,000
+# markers take about 0.1 s to decode.
+WORK_SECONDS = 10e-3
 _LATE_SECONDS = 0.5  # maximum age of unprocessed messages: obstacles may have moved
 # Messages that wait may take this much memory, bytes: minutes of more than can be processed.
 _MOST_BYTES = 64 * MEGABYTE
@@ -67,6 +65,7 @@ class ReliableSubscription:
         enqueue: Callable[[int, Callable[[], Iterator[None] | None]], None],
         lost: Callable[[int], None],
         keep: Callable[[bytes], None] | None = None,
+        apply: Callable[[], None] = lambda: None,
     ) -> None:
         """Subscribe; call `check_publishers` regularly.
 
@@ -79,20 +78,26 @@ class ReliableSubscription:
                 and returns what the callback returns.
             lost: called with the number of messages that were lost or cannot be read.
             keep: called with each serialized message.
+            apply: called after ``enqueue`` for a message that the executor has found, with which
+                others may wait.
         """
         self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
         self.late = 0.0
         self._publishers = 0
         self._ignored_until = -math.inf  # losses
-        self._keep, self._enqueue = keep, enqueue
+        self._keep, self._enqueue, self._apply = keep, enqueue, apply
         events = SubscriptionEventCallbacks(message_lost=self._missed)
         create = node.create_subscription
         try:
             self._subscription = create(
-                kind, topic, self._receive, KEEP_ALL, event_callbacks=events, raw=True
+                kind, topic, self._on_message, KEEP_ALL, event_callbacks=events, raw=True
             )
         except UnsupportedEventTypeError:
-            self._subscription = create(kind, topic, self._receive, KEEP_ALL, raw=True)
+            self._subscription = create(kind, topic, self._on_message, KEEP_ALL, raw=True)
+
+    def _on_message(self, data: bytes) -> None:
+        self._receive(data)
+        self._apply()
 
     def _receive(self, data: bytes) -> None:
         if self._keep is not None:
@@ -228,8 +233,8 @@ class WaitingMessages:
         markers: of messages that are decoded.
     """
 
-    def __init__(self, node: Node, process: Callable[[], None]) -> None:
-        """``process`` is called soon after a message is received, to call `apply` and `rest`."""
+    def __init__(self) -> None:
+        """Start without any."""
         self.markers = PendingMarkers()
         self._messages: deque[_Message] = deque()  # which are not decoded yet
         self._applied: tuple[_Message, Iterator[None]] | None = None  # step by step
@@ -237,14 +242,6 @@ class WaitingMessages:
         self._lost: Counter[str] = Counter()
         self._lost_before: Counter[str] = Counter()
         self._is_decoding = False
-        self._node, self._process = node, process
-        self._rest_until = -math.inf
-        self._timer = steady_timer(node, _REST_SECONDS, process)
-        self._timer.cancel()
-
-    def close(self) -> None:
-        """Stop the timer."""
-        self._node.destroy_timer(self._timer)
 
     def __bool__(self) -> bool:
         """Whether messages were received that are not applied yet."""
@@ -253,18 +250,10 @@ class WaitingMessages:
     def receive(
         self, topic: str, size: int, decode: Callable[[], Iterator[None] | None]
     ) -> bool:
-        """Process a message after all before it: now, unless joint states may have to wait.
-
-        Returns whether there was room for it; ``size``: bytes.
-        """
+        """Add a message of ``size`` bytes; return whether there was room for it."""
         if self._messages and sum(each.size for each in self._messages) + size > _MOST_BYTES:
             return False
-        now = time.monotonic()
-        self._messages.append(_Message(topic, now, size, decode))
-        if now >= self._rest_until:
-            self._process()
-        else:
-            self._continue_later()
+        self._messages.append(_Message(topic, time.monotonic(), size, decode))
         return True
 
     def apply(
@@ -301,19 +290,6 @@ class WaitingMessages:
             self._applied = None
             self.lose(message.topic, 1)
             raise
-
-    def rest(self, begin: float) -> None:
-        """Continue soon if more remain; `apply` was called after ``begin``, steady seconds."""
-        # Messages that an executor has queued one after the other would be one long callback.
-        self._rest_until = 2.0 * time.monotonic() - begin
-        if self:
-            self._continue_later()
-        else:
-            self._timer.cancel()
-
-    def _continue_later(self) -> None:
-        if self._timer.is_canceled():
-            self._timer.reset()
 
     # -- lost and late messages --
 
@@ -358,3 +334,13 @@ class WaitingMessages:
         if self.markers.is_partial:
             return f"{len(self.markers)} objects on ~/scene are being replaced"
         return ""
+
+    def remark(self) -> str:
+        """What was received and is not monitored yet, one sentence; empty without any."""
+        if not self:
+            return ""
+        count = len(self._messages) + bool(self._applied)
+        return (
+            f"changes of the scene are not applied yet: {count} messages, and {len(self.markers)} "
+            "objects of others"
+        )

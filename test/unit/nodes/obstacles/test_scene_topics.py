@@ -291,7 +291,7 @@ def test_scene_messages_that_waited_too_long_are_a_fault_until_processed(scene):
         """The fault while ever more messages wait for so long."""
         received = {"received_timestamp": time.time_ns() - round(1e9 * seconds)}
         waiting.side_effect = lambda *_: (empty, received)
-        scene.receive_waiting()
+        scene.process_waiting()
         return scene.fault(time.monotonic())
 
     assert fault_after(0.4) == ""
@@ -377,6 +377,22 @@ def test_many_markers_are_applied_in_parts_and_the_latest_of_each_counts(scene):
         {f"cell/{k}": 3.0 + 0.001 * (3992 + k) for k in range(8)}
     )
     assert not refused(scene)
+
+
+def test_messages_that_come_at_once_are_one_change(scene):
+    say(scene, marker())
+    live = scene.objects.live
+    row = live.row_of("cell/1")
+    before = live.stamps[row]
+    burst = [marker(at=(0.0, 3.0 + 0.1 * k, 0.0)) for k in range(30)]
+    data = [serialize_message(MarkerArray(markers=[each])) for each in burst]
+    waiting = iter([(each, {}) for each in data[1:]])
+    take = scene.node.subscriptions["~/scene"].handle.take_message
+    take.side_effect = lambda *_: next(waiting, None)
+    scene.node.receive("~/scene", data[0])
+    assert live.objects["cell/1"].pose[1, 3] == pytest.approx(5.9)
+    assert live.stamps[row] == before + 1
+    assert not scene.waiting
 
 
 def parts(scene, *markers):

@@ -8,8 +8,6 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from support.ros.scene_stub import stub_node  # noqa: E402
-
 from collision_monitor.nodes.obstacles.waiting_messages import (  # noqa: E402
     PendingMarkers,
     WaitingMessages,
@@ -18,7 +16,7 @@ from collision_monitor.nodes.obstacles.waiting_messages import (  # noqa: E402
 
 @pytest.fixture
 def waiting():
-    return WaitingMessages(stub_node(), lambda: None)
+    return WaitingMessages()
 
 
 def apply(waiting):
