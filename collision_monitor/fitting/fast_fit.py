@@ -14,9 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from collision_monitor.fitting.bounding_shapes import box_along, fit_capsule, fit_sphere
-from collision_monitor.geometry.fixed_order import principal_axes, product
-from collision_monitor.geometry.segments import ROUNDING
+from collision_monitor.geometry.fixed_order import product
+from collision_monitor.geometry.segments import RELATIVE_ROUNDING, ROUNDING
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import KINDS, ROUNDED, radius_and_length, unknown_kind
 
@@ -134,6 +133,7 @@ def _row_of_capsules(
 _TOLERANCE = 0.002  # metres; mean stand-off of the leaves of boxes
 # A mesh of few triangles is subdivided, so that its parts can be small.
 _FINE, _MAX_TRIANGLES = 6.0, 2000
+_WORTH = 0.99  # of the volume; more leaves, which cost time in each query, have to gain more
 
 
 @lru_cache(maxsize=1000)
@@ -182,31 +182,30 @@ def cover_bounds(points: np.ndarray, most: int) -> np.ndarray:
 
 
 def cover_triangles(corners: np.ndarray, most: int) -> np.ndarray:
-    """Return rows (k, 7) around triangles (n, 3, 3); the largest part is halved repeatedly.
+    """Return rows (k, 7), ``most`` at most, that enclose triangles (n, 3, 3).
 
-    A capsule that contains the corners of a triangle contains the triangle.
+    Parts are halved across their long axes, all in one step of numpy, while there may be more
+    rows, the largest first. The step with the least volume counts.
     """
-    parts = [_fit_part(_subdivided(np.asarray(corners, dtype=float)))]
-    while len(parts) < most:
-        largest = int(
-            np.argmax([volume if len(part) > 1 else -1.0 for part, _, volume, _ in parts])
-        )
-        part, row, volume, axis = parts[largest]
-        if len(part) < 2:
-            break
-        along = product(part.mean(axis=1), axis)
-        order = np.argpartition(along, len(part) // 2)
-        halves = [
-            _fit_part(part[order[: len(part) // 2]]), _fit_part(part[order[len(part) // 2 :]])
-        ]  # fmt: skip
-        if halves[0][2] + halves[1][2] >= volume:
-            # Halving gains nothing: the part stays whole.
-            parts[largest] = (part[:1], row, volume, axis)
-            if all(len(part) < 2 for part, *_ in parts):
-                break
-            continue
-        parts[largest : largest + 1] = halves
-    return np.array([row for _, row, _, _ in parts])
+    triangles = _subdivided(np.asarray(corners, dtype=float))
+    part = np.zeros(len(triangles), dtype=np.int64)
+    best, least, parts = np.empty((0, 7)), math.inf, 0
+    while True:
+        order = np.argsort(part, kind="stable")
+        triangles, part = triangles[order], part[order]
+        starts = np.flatnonzero(np.diff(part, prepend=-1))
+        if len(starts) == parts:
+            return best
+        parts = len(starts)
+        rows, volumes, along = _around_parts(triangles, starts)
+        if volumes.sum() < _WORTH * least:
+            best, least = rows, volumes.sum()
+        counts = np.diff(starts, append=len(part))
+        is_large = np.zeros(parts, dtype=bool)
+        by_size = np.argsort(np.where(counts > 1, -volumes, 0.0), kind="stable")
+        is_large[by_size[: most - parts]] = True
+        number = np.repeat(np.arange(parts), counts)
+        part = 2 * number + (is_large[number] & (along > 0.0))
 
 
 def _subdivided(corners: np.ndarray) -> np.ndarray:
@@ -224,9 +223,72 @@ def _subdivided(corners: np.ndarray) -> np.ndarray:
     return corners
 
 
-def _fit_part(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-    """(triangles, row, volume, long direction) with the smaller of a sphere and a capsule."""
-    points = triangles.reshape(-1, 3)
-    box = box_along(points, principal_axes(points)[1])
-    leaf = min(fit_capsule(points, box), fit_sphere(points, box), key=lambda leaf: leaf.volume)
-    return triangles, np.r_[leaf.p0, leaf.p1, leaf.radius], leaf.volume, box.long_axis
+_DOUBLINGS = 7  # of the exponent of a matrix: directions of which one is 10 % longer are told apart
+_UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])  # of a symmetric matrix
+_SYMMETRIC = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])  # where its elements are among those
+
+
+def _long_axes(squares: np.ndarray) -> np.ndarray:
+    """Directions (k, 3) of the largest spread; ``squares`` (k, 6): sums of products of offsets."""
+    powers = squares[:, _SYMMETRIC]
+    for _ in range(_DOUBLINGS):
+        traces = np.einsum("kii->k", powers)
+        powers = powers / np.where(traces > 0.0, traces, 1.0)[:, None, None]
+        powers = np.einsum("kij,kjl->kil", powers, powers)
+    longest = np.einsum("kii->ki", powers).argmax(axis=1)
+    axes = powers[np.arange(len(powers)), longest]
+    axes[~axes.any(axis=1)] = 1.0, 0.0, 0.0  # of one point
+    return axes / np.sqrt((axes * axes).sum(axis=1))[:, None]
+
+
+def _around_parts(
+    triangles: np.ndarray, starts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The smaller of a capsule and a sphere around each part of triangles (n, 3, 3).
+
+    The capsule is along the long axis, its ends as far inside as possible
+    (`bounding_shapes.innermost_center`). One that contains the corners of a triangle contains it.
+    ``starts``: the first triangle of each part. Returns rows (k, 7), volumes (k,), and where each
+    triangle is along the axis of its part (n,).
+    """
+    points, first = triangles.reshape(-1, 3), 3 * starts
+    counts = np.diff(first, append=len(points))
+    part = np.repeat(np.arange(len(starts)), counts)
+
+    def least(values: np.ndarray) -> np.ndarray:
+        return np.minimum.reduceat(values, first)
+
+    def most(values: np.ndarray) -> np.ndarray:
+        return np.maximum.reduceat(values, first)
+
+    scale = float(np.abs(points).max())
+    means = np.add.reduceat(points, first) / counts[:, None]
+    offsets = points - means[part]
+    axes = _long_axes(np.add.reduceat(offsets[:, _UPPER[0]] * offsets[:, _UPPER[1]], first))
+    x = (offsets * axes[part]).sum(axis=1)
+    across = offsets - x[:, None] * axes[part]
+    middle = 0.5 * (least(across) + most(across))
+    middle -= (middle * axes).sum(axis=1)[:, None] * axes
+    across -= middle[part]
+    rho = np.sqrt((across * across).sum(axis=1))
+    reach = np.sqrt(np.maximum(most(rho)[part] ** 2 - rho**2, 0.0))
+    ends = np.array([least(x + reach), most(x - reach)])
+    centers = 0.5 * np.array([ends.sum(axis=0), least(x) + most(x)])
+    ends = np.where(ends[0] < ends[1], ends, centers[0])
+
+    def around(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(radii, volumes) of capsules between these places on the axes."""
+        beyond = x - np.clip(x, low[part], high[part])
+        radii = most(np.sqrt(rho**2 + beyond**2))
+        radii += RELATIVE_ROUNDING * (scale + radii)
+        return radii, np.pi * radii**2 * (high - low + 4.0 / 3.0 * radii)
+
+    radii, volumes = around(*ends)
+    radii_of_balls, volumes_of_balls = around(centers[1], centers[1])
+    is_ball = volumes_of_balls < volumes
+    low, high = np.where(is_ball, centers[1], ends)
+    radii = np.where(is_ball, radii_of_balls, radii)
+    origins = means + middle
+    rows = [origins + low[:, None] * axes, origins + high[:, None] * axes, radii]
+    along = x.reshape(-1, 3).sum(axis=1)
+    return np.column_stack(rows), np.minimum(volumes, volumes_of_balls), along

@@ -52,6 +52,20 @@ def test_more_leaves_are_tighter():
     assert radii[0] > radii[1] > radii[2]
 
 
+def test_one_leaf_is_enough_for_a_wire():
+    ends = np.linspace([0.0, 0.0, 0.0], [1.0, 2.0, 3.0], 20)
+    wire = np.stack([ends[:-1], ends[1:], ends[1:]], axis=1)
+    assert len(cover_triangles(wire, 16)) == 1
+
+
+def test_triangles_apart_get_leaves_of_their_own():
+    """Slivers at the corners of a large tetrahedron: one leaf around all is as large as that."""
+    corners = 5.0 * np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    sliver = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.1, 0.0]])
+    rows = cover_triangles(corners[:, None] + sliver, 8)
+    assert rows[:, 6].max() < 0.16 and len(rows) >= 4
+
+
 def test_fewer_leaves_are_taken_where_they_are_good_enough():
     few, off = cover_box((0.02, 0.03, 0.8), 8, 0.02)
     assert len(few) == 1 and off <= 0.02
