@@ -67,6 +67,8 @@ def closed_surfaces(vertices: np.ndarray, triangles: np.ndarray) -> ClosedSurfac
     chosen = rest[np.sort(alike)]
     edge, _ = _edges(count, triangles[chosen])
     chosen = chosen[~_is_in_piece_with(np.bincount(edge)[edge] % 2 == 1, pieces[chosen])]
+    if len(chosen) == 0:
+        return ClosedSurfaces(triangles, pieces, closed)
     turned = _turned_outwards(vertices, triangles[chosen])
     mended = closed_pieces(count, turned, pieces[chosen])
     chosen, turned = chosen[mended], turned[mended]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -94,6 +95,8 @@ class PairClasses:
             self._reach, self._distances, self.tables.pair_rows[:model_count], model.name
         )
         self._of_objects, self.changes = Thresholds(), 0
+        # Of carried objects, with the pose and geometry that they had then.
+        self._known_reach: WeakKeyDictionary[LiveObject, tuple] = WeakKeyDictionary()
         self.set_thresholds(self.thresholds[:model_count])
         if live is not None:
             live.watch(self._on_change)
@@ -146,7 +149,7 @@ class PairClasses:
 
     def _add_all(self, live: LiveScene) -> None:
         links = len(self._reach)
-        self._reach_of_carried = [self._reach_of(live, each) for each in live.carried]
+        self._reach_of_carried = [self._reach_of(each) for each in live.carried]
         warn = self._usual_thresholds[1]
         self._usual = np.array([self._class(k, -1, warn) for k in range(links)])
         objects = list(live.objects.values())
@@ -234,9 +237,12 @@ class PairClasses:
         stop, warn = self._of_objects.of(pairs, must_name=False)[0].tolist()
         return stop, warn
 
-    @staticmethod
-    def _reach_of(live: LiveScene, thing: LiveObject) -> np.ndarray:
+    def _reach_of(self, thing: LiveObject) -> np.ndarray:
         """(joints,) as of `CollisionModel.link_reach`, of an object on a link that moves."""
-        bodies = live.model.bodies
-        pose = bodies.link_poses[thing.link] @ thing.pose
-        return reach(bodies, thing.body, moved(leaves_of(thing.rows), pose, ""))
+        pose, geometry, found = self._known_reach.get(thing, (None, None, None))
+        if pose is not thing.pose or geometry is not thing.geometry:
+            bodies = self._bodies
+            placed = bodies.link_poses[thing.link] @ thing.pose
+            found = reach(bodies, thing.body, moved(leaves_of(thing.rows), placed, ""))
+            self._known_reach[thing] = thing.pose, thing.geometry, found
+        return found
