@@ -14,8 +14,9 @@ coal (soaking/truth.py, scene.py). Everything runs on this machine, and ends by 
 Faults, and exit code 1: the monitor ends or prints a traceback; a distance above the true one;
 OK or WARN while the true distance is below 0.02 m, the minimum stop distance, or while an object of
 the scene is refused; a pair with an unknown obstacle; a scene message or a description that was
-sent but not processed; too few comparisons. It also reports the growth of memory in kB per minute
-after the first third, when the ring of the recording is full, and open files.
+sent but not processed. Exit code 2 without a fault, but with too few comparisons to tell. It also
+reports the growth of memory in kB per minute after the first third, when the ring of the recording
+is full, open files, and for how long the monitor has waited for a core.
 """
 
 from __future__ import annotations
@@ -62,8 +63,10 @@ class Soak:
         self.period = min(20.0, self.seconds / 3.0)
         # Much longer, since something may be wrong all the time; all of it where that is short.
         self.recorded = 3.0 * self.period if self.seconds > 60.0 else self.seconds + 120.0
-        self.memory: list[tuple[float, float, int, float]] = []  # seconds, kB, files, processor
+        # Seconds, kB, files, and seconds in which the monitor worked and waited for a core.
+        self.memory: list[tuple[float, float, int, float, float]] = []
         self.faults: list[str] = []
+        self.weak: list[str] = []  # why so little was compared
         self.seen: dict = {}
         self._seen: set[int] = set()
         self._kept: list[str] = []
@@ -192,7 +195,8 @@ class Soak:
             files = len(os.listdir(f"/proc/{monitor.pid}/fd"))
             ticks = Path(f"/proc/{monitor.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
             worked = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-            self.memory.append((now, pages * _PAGE / 1024.0, files, worked))
+            waited = Path(f"/proc/{monitor.pid}/schedstat").read_text().split()[1]
+            self.memory.append((now, pages * _PAGE / 1024.0, files, worked, 1e-9 * int(waited)))
             self._keep_recordings()
             time.sleep(min(1.0, self.seconds / 60.0))
 
@@ -215,7 +219,7 @@ class Soak:
             self.faults.append("clients or driver failed: " + " ".join((*said, *sent))[-1000:])
         clients = json.loads(said[-1]) if said and said[-1].startswith("{") else {}
         self._judge(clients)
-        table = np.array(self.memory or [(0.0, 0.0, 0, 0.0)])
+        table = np.array(self.memory or [(0.0, 0.0, 0, 0.0, 0.0)])
         late = table[table[:, 0] >= self.seconds / 3.0]
         slope = float(np.polyfit(late[:, 0], late[:, 1], 1)[0] * 60.0) if len(late) > 2 else None
         seconds = table[-1, 0] - table[0, 0]
@@ -229,6 +233,8 @@ class Soak:
             "memory_kb_per_minute": slope,
             "open_files": [int(table[0, 2]), int(table[-1, 2])],
             "core_share": float((table[-1, 3] - table[0, 3]) / seconds) if seconds > 0.0 else None,
+            "waited_for_a_core_s": float(table[-1, 4] - table[0, 4]),
+            "weak": self.weak,
             "faults": self.faults,
         }
 
@@ -240,10 +246,10 @@ class Soak:
         self.faults += seen["faults"]
         heard, compared = seen.get("joint_states", 0), seen.get("distances", 0)
         if not compared or compared < _LEAST_COMPARED * heard:
-            self.faults.append(f"only {compared} distances for {heard} joint states")
+            self.weak.append(f"only {compared} distances for {heard} joint states")
         for what in ("below_stop", "objects_below_stop", "alarms", "calm_states", "pairs_checked"):
             if not seen.get(what):
-                self.faults.append(f"nothing to be seen: {what} is 0")
+                self.weak.append(f"nothing to be seen: {what} is 0")
         for topic in ("scene", "attach"):
             if seen.get(topic, 0) != clients.get(topic):
                 self.faults.append(
@@ -283,7 +289,9 @@ def main() -> int:
     else:
         for key, value in results.items():
             print(f"{key.replace('_', ' '):36s}{value}")
-    return 1 if results["faults"] else 0
+    if results["faults"]:
+        return 1
+    return 2 if results["weak"] else 0
 
 
 if __name__ == "__main__":
