@@ -304,7 +304,7 @@ def test_a_cloud_is_monitored_except_for_points_of_the_robot(cell):
 def test_two_publishers_of_clouds_are_a_warning_until_one_ends(cell):
     node = cell.graph.node
     camera = node.create_publisher(PointCloud2, "/collision_monitor/cloud", qos_profile_sensor_data)
-    says = "2 publishers on ~/cloud replace each other's clouds"
+    says = "2 publishers on ~/cloud, whose clouds replace each other"
     cell.until(lambda values, state: state.level == WARN and says in state.message)
     node.destroy_publisher(camera)
     cell.until_clear()

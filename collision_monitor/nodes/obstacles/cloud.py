@@ -154,10 +154,11 @@ class Cloud:
             self.apply_result()
         self.retry()
         self._raise_fault()
+        # A message does not tell its publisher, so those that have not sent count as well.
         count = self._node.count_publishers(self._subscription.topic_name)
         text = (
-            f"{count} publishers on ~/cloud replace each other's clouds: what only one of them "
-            "sees is missing in turns; merge them into one"
+            f"{count} publishers on ~/cloud, whose clouds replace each other: what only one of "
+            "them sees is missing in turns; merge them into one, and end those that never send"
         )
         self._faults.put("clouds", Level.WARN, "", text if count > 1 else "")
 
