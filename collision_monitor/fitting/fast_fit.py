@@ -224,13 +224,11 @@ def _subdivided(corners: np.ndarray) -> np.ndarray:
 
 
 _DOUBLINGS = 7  # of the exponent of a matrix: directions of which one is 10 % longer are told apart
-_UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])  # of a symmetric matrix
-_SYMMETRIC = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])  # where its elements are among those
 
 
 def _long_axes(squares: np.ndarray) -> np.ndarray:
-    """Directions (k, 3) of the largest spread; ``squares`` (k, 6): sums of products of offsets."""
-    powers = squares[:, _SYMMETRIC]
+    """Directions (k, 3) of the largest spread; ``squares`` (k, 3, 3): sums of offsets' products."""
+    powers = squares
     for _ in range(_DOUBLINGS):
         traces = np.einsum("kii->k", powers)
         powers = powers / np.where(traces > 0.0, traces, 1.0)[:, None, None]
@@ -264,7 +262,7 @@ def _around_parts(
     scale = float(np.abs(points).max())
     means = np.add.reduceat(points, first) / counts[:, None]
     offsets = points - means[part]
-    axes = _long_axes(np.add.reduceat(offsets[:, _UPPER[0]] * offsets[:, _UPPER[1]], first))
+    axes = _long_axes(np.add.reduceat(offsets[:, :, None] * offsets[:, None, :], first))
     x = (offsets * axes[part]).sum(axis=1)
     across = offsets - x[:, None] * axes[part]
     middle = 0.5 * (least(across) + most(across))
