@@ -206,6 +206,18 @@ def _hold(memory, flag, raised, held, cycles):
     return memory[flag] > 0.0
 
 
+@small_kernel
+def _order(allowed, distance, margin, low, high):
+    """Place of a pair in the order of ``row`` of `decide`; the least decides."""
+    rank = allowed
+    if not allowed > 0.0:
+        rank = -1.0
+    elif not distance > low:
+        rank = 0.0
+    is_now = not distance > (low if rank < 1.0 else high)
+    return rank, 0.0 if is_now else 1.0, margin if margin >= -np.inf else -np.inf
+
+
 @kernel
 def decide(
     candidates, count, thresholds, release, cycles, rise, escape, parting, tolerance, memory
@@ -222,7 +234,7 @@ def decide(
     among those that come within their warning distance, inf without any. calm: no flag is held, and
     the scale is 1.
     """
-    scale, worst, worst_rank, worst_margin, worst_is_now = 1.0, -1, 1.0, np.inf, False
+    scale, worst, worst_order = 1.0, -1, (1.0, 1.0, np.inf)
     braking, braking_scale = np.inf, np.inf
     inside = near = stop = slow = approach = False
     held_inside = held_near = held_stop = held_slow = held_approach = False
@@ -252,15 +264,9 @@ def decide(
             if allowed < braking_scale and not least > high:
                 braking, braking_scale = least, allowed
         scale = min(scale, allowed)
-        rank = allowed  # in the order of `row`
-        if not allowed > 0.0:
-            rank = -1.0
-        elif not distance > low:
-            rank = 0.0
-        is_now = not distance > (low if rank < 1.0 else high)
-        is_worse = is_now if is_now != worst_is_now else not margin >= worst_margin
-        if rank < worst_rank or (rank == worst_rank and is_worse):
-            worst, worst_rank, worst_margin, worst_is_now = row, rank, margin, is_now
+        order = _order(allowed, distance, margin, low, high)
+        if order < worst_order:
+            worst, worst_order = row, order
     inside = _hold(memory, _INSIDE, inside, held_inside, cycles)
     near = _hold(memory, _NEAR, near, held_near, cycles)
     stop = _hold(memory, STOP_FLAG, stop, held_stop, cycles)

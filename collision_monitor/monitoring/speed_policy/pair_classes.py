@@ -239,10 +239,10 @@ class PairClasses:
 
     def _reach_of(self, thing: LiveObject) -> np.ndarray:
         """(joints,) as of `CollisionModel.link_reach`, of an object on a link that moves."""
-        pose, geometry, found = self._known_reach.get(thing, (None, None, None))
+        pose, geometry, own = self._known_reach.get(thing, (None, None, None))
         if pose is not thing.pose or geometry is not thing.geometry:
             bodies = self._bodies
             placed = bodies.link_poses[thing.link] @ thing.pose
-            found = reach(bodies, thing.body, moved(leaves_of(thing.rows), placed, ""))
-            self._known_reach[thing] = thing.pose, thing.geometry, found
-        return found
+            own = reach(bodies, thing.body, moved(leaves_of(thing.rows), placed, ""))
+            self._known_reach[thing] = thing.pose, thing.geometry, own
+        return own
