@@ -252,6 +252,8 @@ class Observer:
         self._is_behind = _BEHIND in message.message
         self.counts["states"] += 1
         self.counts["states_behind"] += self._is_behind
+        if self._is_behind and message.level == 0:
+            self._fault("level 0 though changes of the scene are not applied")
         said = {each.key: each.value for each in message.values}
         names = said.get("not_in_min_distance", "")
         self._not_counted = [set(pair.split()) for pair in names.split("; ") if pair]

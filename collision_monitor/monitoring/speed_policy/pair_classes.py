@@ -239,10 +239,10 @@ class PairClasses:
 
     def _reach_of(self, thing: LiveObject) -> np.ndarray:
         """(joints,) as of `CollisionModel.link_reach`, of an object on a link that moves."""
-        pose, geometry, own = self._known_reach.get(thing, (None, None, None))
+        pose, geometry, travel = self._known_reach.get(thing, (None, None, None))
         if pose is not thing.pose or geometry is not thing.geometry:
             bodies = self._bodies
             placed = bodies.link_poses[thing.link] @ thing.pose
-            own = reach(bodies, thing.body, moved(leaves_of(thing.rows), placed, ""))
-            self._known_reach[thing] = thing.pose, thing.geometry, own
-        return own
+            travel = reach(bodies, thing.body, moved(leaves_of(thing.rows), placed, ""))
+            self._known_reach[thing] = thing.pose, thing.geometry, travel
+        return travel
