@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Braking paths: the law of motion, and bounds against densely sampled truth."""
 
+import math
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.robots.planar_arms import ball, planar_model
 from support.robots.two_slides import distance as slides_distance
@@ -14,6 +16,7 @@ from collision_monitor.continuous import braking, braking_search, near_pairs
 from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE, TRAVEL
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.monitoring.settings import SpeedSettings
+from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.decision import RELEASE_PART
 
@@ -213,3 +216,39 @@ def test_a_joint_stands_after_v_squared_over_2a():
     both = np.array([1.0, -3.0])
     assert braking.braking_time(both, np.array([2.0, 4.0]), 0.05) == pytest.approx(0.8)
     assert braking.braking_time(np.zeros(2), both, 0.05) == 0.0
+
+
+# -- time to collision: never too long, and right where it can be worked out --
+
+
+ARMS = planar_model()
+
+
+@pytest.fixture(scope="module")
+def check():
+    """The check of two arms."""
+    return BrakingCheck(ARMS, np.full(6, 4.0))
+
+
+def test_two_balls_meet_when_their_gap_is_used_up():
+    model = slides_model()
+    check = BrakingCheck(model, np.full(5, 2.0))
+    q, v = np.zeros(5), np.zeros(5)
+    v[model.joint_names.index("r_x")], v[model.joint_names.index("l_x")] = 0.3, -0.1
+    assert check.collision_time(q, v) == pytest.approx(0.8 / 0.4, abs=0.01)
+    assert check.collision_time(q, -v) == math.inf
+    assert check.collision_time(q, 0.0 * v) == math.inf
+    assert check.collision_time(q, v, horizon=1.0) == math.inf
+
+
+@given(ANGLES, ANGLES)
+@settings(max_examples=100, deadline=None)
+def test_nothing_touches_before(check, q, v):
+    assume(np.abs(v).max() > 1e-3)
+    time = check.collision_time(q, v, 3.0)
+    clear_until = min(time, 3.0) - 1e-9
+    if clear_until > 0.0:
+        rows = q + np.linspace(0.0, clear_until, 300)[:, None] * v
+        assert ARMS.min_distances(rows).min() >= 0.0
+    if time < 3.0 and 0.0 < ARMS.distance(q).distance:
+        assert ARMS.distance(q + time * v).distance < 0.05  # nor is it said far too early
