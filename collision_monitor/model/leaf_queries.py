@@ -17,6 +17,7 @@ from collision_monitor.common.limits import LARGEST_OF_JOINT, check_time
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.packed import windows
+from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.robot.pairs import UnmonitoredPair
 
 _MIN_ROWS_PER_THREAD = 200  # fewer rows do not justify a thread
@@ -268,6 +269,20 @@ class LeafQueries:
             if (bad := part.result()) >= 0:
                 self._raise_for_row(start + bad, configurations)
         return out
+
+
+def nearest_clearance(
+    model: Any, q: np.ndarray, exact_within: float, any_contact: bool = True
+) -> Clearance:
+    """Return the nearest pair at ``q`` (nq,): of shapes if leaves are within ``exact_within`` m.
+
+    ``model``: a CollisionModel, or whatever has its ``distance``.
+    """
+    nearest = model.distance(q)
+    # Written so that NaN counts as near.
+    if exact_within == -np.inf or nearest.distance > exact_within:
+        return nearest
+    return model.distance(q, exact=True, any_contact=any_contact)
 
 
 class ModelPairs:

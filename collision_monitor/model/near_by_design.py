@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collision_monitor.model.leaf_queries import nearest_clearance
 from collision_monitor.model.pair_rules import (
     LEAST_DISTANCE,
     OFTEN_NEAR,
@@ -137,6 +138,7 @@ class DistanceNotByDesign:
 
     Attributes:
         left_out: indices of the pairs that only count within their warning distance.
+        others: the model with only the pairs that always count.
     """
 
     def __init__(
@@ -155,7 +157,7 @@ class DistanceNotByDesign:
         pairs = [model.pairs[index] for index in self.left_out]
         self._limits = np.asarray(warn, dtype=float)[self.left_out]
         self._single: dict[tuple[str, str], Any] = {}
-        self._those, self._others = (
+        self._those, self.others = (
             (self._twin(pairs), self._twin(set(model.pairs).difference(pairs)))
             if pairs else (None, model)
         )  # fmt: skip
@@ -168,12 +170,6 @@ class DistanceNotByDesign:
             twin.prepare_exact()
         return twin
 
-    def nearest(
-        self, q: np.ndarray, exact_within: float = -np.inf, any_contact: bool = True
-    ) -> Clearance:
-        """Return the nearest of the pairs that always count at ``q`` (nq,); see `of`."""
-        return nearest_clearance(self._others, q, exact_within, any_contact)
-
     def of(
         self, q: np.ndarray, exact_within: float = -np.inf, any_contact: bool = True
     ) -> Clearance:
@@ -185,7 +181,8 @@ class DistanceNotByDesign:
                 are, at least the largest warning distance.
             any_contact: as of `CollisionModel.distance`.
         """
-        return self.with_near(q, self.nearest(q, exact_within, any_contact), exact_within)
+        nearest = nearest_clearance(self.others, q, exact_within, any_contact)
+        return self.with_near(q, nearest, exact_within)
 
     def with_near(
         self,
@@ -203,7 +200,7 @@ class DistanceNotByDesign:
             among: (k,) indices of pairs, with all that are within their warning distance at ``q``;
                 None if these are not known.
         """
-        if self._those is None or (among is not None and not len(among)):
+        if self._those is None:
             return nearest
         near = self._within_warning(q, exact_within, among)
         # Written so that NaN counts.
@@ -232,17 +229,3 @@ class DistanceNotByDesign:
         if pair not in self._single:
             self._single[pair] = self._twin([pair])
         return nearest_clearance(self._single[pair], q, exact_within)
-
-
-def nearest_clearance(
-    model: Any, q: np.ndarray, exact_within: float, any_contact: bool = True
-) -> Clearance:
-    """Return the nearest pair at ``q`` (nq,): of shapes if leaves are within ``exact_within`` m.
-
-    ``model``: a CollisionModel, or whatever has its ``distance``.
-    """
-    nearest = model.distance(q)
-    # Written so that NaN counts as near.
-    if exact_within == -np.inf or nearest.distance > exact_within:
-        return nearest
-    return model.distance(q, exact=True, any_contact=any_contact)

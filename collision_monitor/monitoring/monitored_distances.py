@@ -13,8 +13,8 @@ import numpy as np
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError
 from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.leaf_queries import nearest_clearance
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.near_by_design import nearest_clearance
 from collision_monitor.monitoring.settings import NARROW_PHASES
 from collision_monitor.monitoring.speed_policy.braking_check import Measured
 from collision_monitor.monitoring.speed_policy.speed_policy import DistancePolicy
@@ -126,19 +126,19 @@ class MonitoredDistances:
             objects = self._live.distance(q, exact=True)
         if objects is not None and not self._model.pairs:
             return objects
-        if by_design is None:
-            own = nearest_clearance(self._model, q, within)
-        else:
-            own = by_design.nearest(q, within)
+        own = nearest_clearance(self._model if by_design is None else by_design.others, q, within)
         # Written so that NaN counts.
         return own if objects is None or not own.distance > objects.distance else objects
 
     def counted(self, q: np.ndarray, nearest: Clearance) -> Clearance:
         """``nearest``, or a pair that counts since it is within its own warning distance."""
-        behaviour = self._behaviour
-        if behaviour.by_design is None:
+        by_design = self._behaviour.by_design
+        if by_design is None:
             return nearest
-        return behaviour.by_design.with_near(q, nearest, self._exact_within, behaviour.near)
+        near = self._behaviour.near
+        if near is not None and not len(near):
+            return nearest
+        return by_design.with_near(q, nearest, self._exact_within, near)
 
     @property
     def not_counted(self) -> list[tuple[str, str]]:

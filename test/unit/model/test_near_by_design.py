@@ -9,6 +9,7 @@ import pytest
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
+from collision_monitor.model.leaf_queries import nearest_clearance
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.near_by_design import DistanceNotByDesign
 from collision_monitor.model.thresholds import Rule, Thresholds
@@ -112,7 +113,7 @@ def test_only_pairs_that_may_be_near_are_measured_for_the_number():
     warn = np.zeros(len(model.pairs))
     warn[second] = np.inf
     queries = DistanceNotByDesign(model, {first, second}, warn, exact=True)
-    nearest = queries.nearest(q, np.inf)
+    nearest = nearest_clearance(queries.others, q, np.inf)
     assert set(nearest.links) == set(model.pairs[third])
     for among, expected in ((None, second), ([first, second, third], second), ([first], third)):
         known = None if among is None else np.array(among)
