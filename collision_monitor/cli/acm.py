@@ -35,7 +35,7 @@ from collision_monitor.cli.options import (
     text_table,
 )
 from collision_monitor.cli.robots import add_robot_arguments
-from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.files import write_text
 from collision_monitor.common.settings import Setting, settings_of, values_of
 from collision_monitor.common.text import counted
 from collision_monitor.model.collision_model import CollisionModel

@@ -41,8 +41,8 @@ from collision_monitor.cli.robots import (
     recording_note,
     with_recorded,
 )
-from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.compiled import log_compiling
+from collision_monitor.common.files import write_text
 from collision_monitor.common.text import MOST_NAMED
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel

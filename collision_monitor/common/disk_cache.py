@@ -25,7 +25,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.files import write_text
 
 logger = logging.getLogger(__name__)
 

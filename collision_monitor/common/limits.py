@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -53,16 +52,6 @@ def array_range_problem(values: np.ndarray, largest: float = LARGEST) -> str:
     values = np.abs(values)
     most = float(np.max(values, initial=0.0, where=np.isfinite(values)))
     return range_problem(most, largest=largest)
-
-
-def read_bounded(path: Path, largest: int = LARGEST_FILE) -> bytes | None:
-    """Content of a file; None if it is larger than ``largest`` bytes, or endless.
-
-    No more than that is read. Raises OSError and ValueError as `open` does.
-    """
-    with path.open("rb") as file:
-        data = file.read(largest + 1)
-    return data if len(data) <= largest else None
 
 
 # -- loading a robot --

@@ -13,7 +13,6 @@ import codecs
 import math
 import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,38 +20,8 @@ from typing import Any
 import yaml
 from lxml import etree
 
-from collision_monitor.common.limits import LARGEST_FILE, read_bounded
+from collision_monitor.common.files import read_file
 from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError
-
-
-def read_file(
-    path: Path,
-    error: type[CollisionMonitorError],
-    what: str,
-    largest: int = LARGEST_FILE,
-    regular: bool = False,
-) -> bytes:
-    """Content of a file of at most ``largest`` bytes.
-
-    Raises ``error``, which names the file and ``what`` was looked for in it. With ``regular`` a
-    pipe or a device is an error, too: whoever reads it may wait for ever.
-    """
-    shown = str(path) if len(str(path)) <= 300 else f"{str(path)[:300]}..."
-    try:
-        if regular:
-            mode = path.stat().st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                raise ValueError("not a regular file")
-        data = read_bounded(path, largest)
-    except FileNotFoundError:
-        raise error(f"{shown}: no such file (looked for the {what} there)") from None
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise error(f"{shown}: cannot read the {what}: {reason}") from None
-    if data is None:
-        raise error(f"{shown}: {what}: larger than {largest} bytes")
-    return data
-
 
 # -- XML --
 

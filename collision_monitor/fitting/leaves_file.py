@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.disk_cache import content_key
+from collision_monitor.common.files import write_text
 from collision_monitor.common.limits import array_range_problem, range_problem
 from collision_monitor.common.text import did_you_mean
 from collision_monitor.errors import LeavesError, SceneError

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from collision_monitor.common.limits import LARGEST_FILE, SMALLEST, range_problem, read_bounded
+from collision_monitor.common.files import read_bounded
+from collision_monitor.common.limits import LARGEST_FILE, SMALLEST, range_problem
 from collision_monitor.errors import CollisionMonitorError, MeshError
 from collision_monitor.geometry.mesh_dae import read_dae
 

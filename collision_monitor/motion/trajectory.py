@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 from scipy.interpolate import PPoly
 
-from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.files import write_text
 from collision_monitor.common.text import six_digits, time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 

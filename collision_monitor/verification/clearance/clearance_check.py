@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.files import write_text
 from collision_monitor.common.text import shortened
 from collision_monitor.continuous.clearance_scan import LIMITS, RESOLUTION, Precision, witness
 from collision_monitor.errors import ConfigurationError

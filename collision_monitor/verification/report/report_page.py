@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.files import write_text
 from collision_monitor.common.lazy_imports import figure_class, optional_dependency
 from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import counted

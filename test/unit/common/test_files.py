@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.files import write_text
 
 
 def test_a_file_is_written_and_replaced_with_nothing_left_beside_it(tmp_path):
