@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.files import read_file
 from collision_monitor.common.limits import SIX_DIGITS
-from collision_monitor.common.safe_files import read_file
 from collision_monitor.common.text import time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.bags import bag_location, is_bag, read_bag, topic_names
