@@ -21,6 +21,7 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker
 
+from collision_monitor.common.text import counted
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.recording.stop_recorder import MEGABYTE
 
@@ -339,8 +340,6 @@ class WaitingMessages:
         """What was received and is not monitored yet, one sentence; empty without any."""
         if not self:
             return ""
-        count = len(self._messages) + bool(self._applied)
-        return (
-            f"changes of the scene are not applied yet: {count} messages, and {len(self.markers)} "
-            "objects of others"
-        )
+        messages = counted(len(self._messages) + bool(self._applied), "message")
+        objects = counted(len(self.markers), "object")
+        return f"changes of the scene are not applied yet: {messages}, and {objects} of others"

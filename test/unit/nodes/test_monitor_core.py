@@ -93,7 +93,7 @@ def test_scene_messages_take_a_bounded_time_of_a_cycle_and_what_is_left_is_a_war
     assert 0.01 <= seconds_of(core._on_joint_state, source, message) < 0.025
     state = published[-1]
     assert state.level == Level.WARN and state.clearance is not None
-    assert "changes of the scene are not applied yet: 1 messages" in state.message
+    assert "changes of the scene are not applied yet: 1 message, and 0 objects" in state.message
     assert 0.01 <= seconds_of(core._scene.watch) < 0.015  # joint states wait meanwhile
     while core._scene.waiting:
         core._on_joint_state(source, message)
