@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 import pytest
-from support.robots.rolling_arms import ARMS, JOINTS, model
+from support.robots.toys import joint, link, robot
 
+from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.robot.angles import TURN
 from collision_monitor.self_collision.adjustment import adjust
+from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.point_stream import PointStream, Streamer
 from collision_monitor.self_collision.trajectory_filter import (
@@ -21,7 +23,31 @@ from collision_monitor.self_collision.trajectory_filter import (
     TrajectoryFilter,
 )
 
-MODEL = model()
+# Two arms, each a slide and a wrist that turns without end, and a wheel. At zero the hands are
+# 1.1 m apart.
+JOINTS = ("r_x", "r_roll", "l_x", "l_roll")
+ARMS = tuple(
+    Arm(name, (f"{side}_x", f"{side}_roll"), (f"{side}_cart", f"{side}_hand"), f"{side}_hand")
+    for name, side in (("right", "r"), ("left", "l"))
+)
+HAND = '<box size="0.1 0.4 0.1"/>'
+URDF = robot(
+    link("base", ""),
+    link("wheel", '<cylinder radius="0.1" length="0.05"/>'),
+    joint("wheel_joint", "base", "wheel", "continuous", "0 0 -2"),
+    *(
+        part
+        for side, x in (("r", "-0.6 0 0"), ("l", "0.6 0 0"))
+        for part in (
+            link(f"{side}_cart", '<sphere radius="0.05"/>', "0 0 0.5"),
+            link(f"{side}_hand", HAND, "0 0.2 0"),
+            joint(f"{side}_x", "base", f"{side}_cart", "prismatic", x, "1 0 0"),
+            joint(f"{side}_roll", f"{side}_cart", f"{side}_hand", "continuous", "0 0 0"),
+        )
+    ),
+    name="rolling",
+)
+MODEL = CollisionModel.from_urdf(URDF)
 NAMES = (*JOINTS, "wheel_joint")
 NOW, CLOCK = 100.0, 5000.0
 HERE = np.array([0.0, 3.1, 0.0, 0.0])
