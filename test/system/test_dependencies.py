@@ -86,7 +86,7 @@ def test_modules_are_imported_by_name_in_known_functions_alone():
                     if called in ("import_module", "find_spec", "__import__"):
                         constant = isinstance(call.args[0], ast.Constant)
                         # Modules of this package, imported when they are needed.
-                        own = path.stem in ("__main__", "lazy_exports")
+                        own = path.stem in ("__main__", "lazy_imports")
                         assert constant or own or node.name in IMPORTERS, f"{path}: {node.name}"
 
 
