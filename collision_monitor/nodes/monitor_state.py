@@ -74,7 +74,7 @@ class StatePublisher(NodeState[MonitorState]):
         return self._idle() if monitor is None else monitor.state(time.monotonic())
 
     def _key(self, state: MonitorState) -> tuple[Level, str, str, bool]:
-        is_scene_complete = self._faults.get("scene_waiting") is None
+        is_scene_complete = "scene_waiting" not in self._faults.raised
         return state.level, state.cause, state.action, is_scene_complete
 
     def _changed(self, state: MonitorState) -> None:

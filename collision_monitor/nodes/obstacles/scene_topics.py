@@ -223,7 +223,7 @@ class SceneTopics:
     @contextmanager
     def _publishing_changes(self) -> Iterator[None]:
         """Publish and log at once if the work changes the fault, or leaves messages for later."""
-        before = self.fault(time.monotonic()), self._faults.get("scene_waiting") is None
+        before = self.fault(time.monotonic()), "scene_waiting" not in self._faults.raised
         yield
         fault = self._raise_fault()
         if (fault, not self.waiting) != before:
