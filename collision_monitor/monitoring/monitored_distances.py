@@ -89,7 +89,7 @@ class MonitoredDistances:
     @property
     def _exact_within(self) -> float:
         """Distances of leaves, in metres, up to which shapes are measured."""
-        return -math.inf if self.narrow_phase == "leaf" else self._behaviour.widest_warning
+        return -math.inf if self.narrow_phase == "leaf" else self._behaviour.exact_within
 
     def measured(self, q: np.ndarray, now: float) -> Measured:
         """What a decision needs at ``q`` (nq,), at time ``now``."""

@@ -102,9 +102,9 @@ class BrakingCheck:
         self._decelerations = checked_decelerations(self.model.joint_names, values)
 
     @property
-    def widest_warning(self) -> float:
-        """Largest warning distance of all pairs, metres."""
-        return self._paths.classes.widest_warning
+    def exact_within(self) -> float:
+        """Largest distance at which a pair holds a flag, metres."""
+        return float(released(self._paths.classes.widest_warning, self._settings))
 
     def prepare_exact(self) -> None:
         """Get ready for decisions with exact distances."""

@@ -148,8 +148,8 @@ class DistancePolicy:
         self._warn_distance = self._stop_distance = 0.0
 
     @property
-    def widest_warning(self) -> float:
-        """Largest warning distance of all pairs, metres."""
+    def exact_within(self) -> float:
+        """Distance of leaves within which shapes decide, metres: the largest that warns."""
         return self._warn_distance
 
     def set_thresholds(self, thresholds: Thresholds, exact: bool = True) -> None:
@@ -273,9 +273,9 @@ class SpeedPolicy(DistancePolicy):
         self._braking_check.decelerations = decelerations
 
     @property
-    def widest_warning(self) -> float:
-        """Largest warning distance of all pairs, metres."""
-        return self._braking_check.widest_warning
+    def exact_within(self) -> float:
+        """Distance of leaves within which shapes decide, metres: the largest that holds a level."""
+        return self._braking_check.exact_within
 
     @property
     def thresholds(self) -> np.ndarray:

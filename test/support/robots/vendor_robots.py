@@ -164,7 +164,7 @@ def count_alarms(model: CollisionModel, coal: ExactReference, rows: np.ndarray) 
         monitor = Monitor(model)
         state = at_rest(monitor, q)
         limits = monitor.behaviour.thresholds
-        real = true_distances(model, coal, q, monitor.behaviour.widest_warning)
+        real = true_distances(model, coal, q, monitor.behaviour.exact_within)
         is_stop, is_warn = state.level is Level.ERROR, state.level is not Level.OK
         counts.stop += is_stop
         counts.warn += is_warn

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.robots import toys
 from support.robots.robots import require
 from support.robots.two_slides import JOINTS, RADIUS, URDF, apart, model
 
@@ -105,6 +106,25 @@ def test_a_level_that_is_held_is_not_called_clear():
     while story.at(0.3).level is Level.WARN:
         pass
     assert story.at(0.3).message.startswith("clear: 0.300 m")
+
+
+def test_leaves_hold_no_level_that_the_shapes_do_not_hold():
+    """By its one leaf a box is within ``release_distance``, by its shape it is not."""
+    ball = {"name": "ball", "type": "sphere", "radius": 0.1, "position": [1.0, 0.0, 0.0]}
+    urdf = toys.robot(
+        toys.link("rail", ""), toys.link("box", '<box size="0.2 0.2 0.2"/>'),
+        toys.joint("slide", "rail", "box", "prismatic", xyz="0 0 0", axis="1 0 0"),
+    )  # fmt: skip
+    model = CollisionModel.from_urdf(urdf, scene={"obstacles": [ball]}, max_leaves_per_link=1)
+    there = model.distance([0.0]).distance - 0.103
+    assert model.distance([there]).distance == pytest.approx(0.103, abs=1e-3)
+    assert model.distance([there], exact=True).distance > 0.12
+    monitor, now = Monitor(model), 0.0
+    for place, level in ((0.75, Level.WARN), (there, Level.OK)):
+        for _ in range(200):
+            now += 0.01
+            state = monitor.update(["slide"], [place], now, now)
+        assert state.level == level
 
 
 def test_a_stop_by_prediction_names_joints_at_their_speed_limits():
