@@ -79,9 +79,12 @@ class MonitorState(NamedTuple):
         if self.clearance is None:
             return ""
         # Of pairs that are clear, the one with the minimum distance is named.
-        if self.decision is not None and self.pair is not None and not self.decision.is_clear:
-            return decision_message(self.decision, self.pair, self.fast, self.held)
         distance, (a, b) = self.clearance.distance, self.clearance.links
+        if self.decision is not None and self.pair is not None and not self.decision.is_clear:
+            text = decision_message(self.decision, self.pair, self.fast, self.held)
+            if not distance > 0.0 and self.decision.distance > 0.0:  # it moves away
+                text += f"; collision: at most {metres(-distance)} deep between {a} and {b}"
+            return text
         if self.held is not None:
             return held_message(self.decision, distance, (a, b), self.held)
         if self.level is Level.OK or (self.decision is not None and self.decision.action == NONE):
