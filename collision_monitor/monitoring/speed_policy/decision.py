@@ -37,8 +37,8 @@ class Decision(NamedTuple):
         stop_distance: of that pair, metres.
         warn_distance: of that pair, metres.
         rate: at which that distance grows, m/s; NaN if velocities are unknown.
-        braking_clearance: lower bound of the minimum clearance on the braking path, of pairs that
-            do not move away, metres; inf if none comes near.
+        braking_clearance: lower bound of the minimum clearance on the braking path, metres, of the
+            pair that limits the speed most, of those that do not move away; inf if none comes near.
     """
 
     scale: float = 1.0
@@ -231,11 +231,12 @@ def decide(
     one that is too close, else one that allows the lowest scale; among equal ones those that are
     too close now come before those that will be, and if none limits the speed, near ones before
     others. braking: minimum clearance on the braking path of the pair with the lowest allowed scale
-    among those that come within their warning distance, inf without any. calm: no flag is held, and
+    among those that come within their warning distance and do not move away, and of equal ones the
+    one that comes farthest within its stop distance; inf without any. calm: no flag is held, and
     the scale is 1.
     """
     scale, worst, worst_order = 1.0, -1, (1.0, 1.0, np.inf)
-    braking, braking_scale = np.inf, np.inf
+    braking, braking_order = np.inf, (np.inf, np.inf)
     inside = near = stop = slow = approach = False
     held_inside = held_near = held_stop = held_slow = held_approach = False
     for row in range(count):
@@ -248,7 +249,8 @@ def decide(
         held_inside |= not distance > low + spare
         near |= not distance > high
         held_near |= not distance > high + spare
-        if parts(candidates[row, RATE], distance, least, parting, tolerance):
+        moves_away = parts(candidates[row, RATE], distance, least, parting, tolerance)
+        if moves_away:
             allowed = escape if not distance > low else 1.0
             margin = distance - low
         else:
@@ -261,12 +263,12 @@ def decide(
             approach |= not least > high
             held_approach |= not least > high + spare
             held_stop |= candidates[row, RATE] < -parting and not least > high
-            if allowed < braking_scale and not least > high:
-                braking, braking_scale = least, allowed
         scale = min(scale, allowed)
         order = _order(allowed, distance, margin, low, high)
         if order < worst_order:
             worst, worst_order = row, order
+        if not (moves_away or least > high) and (allowed, order[2]) < braking_order:
+            braking, braking_order = least, (allowed, order[2])
     inside = _hold(memory, _INSIDE, inside, held_inside, cycles)
     near = _hold(memory, _NEAR, near, held_near, cycles)
     stop = _hold(memory, STOP_FLAG, stop, held_stop, cycles)

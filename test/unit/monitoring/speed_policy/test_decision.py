@@ -117,6 +117,14 @@ def test_a_contact_that_moves_away_decides_before_a_slower_approach():
     assert Decider(2)((0.06, -0.1, 0.01), (-0.09, 0.2, -0.09))["row"] == 0  # it stops the robot
 
 
+@pytest.mark.parametrize("turn", [1, -1])
+def test_of_two_pairs_that_stop_the_robot_one_is_named_with_its_own_clearance(turn):
+    pairs = [((0.2, -0.1, 0.049), 0.05), ((0.3, -0.1, 0.01), STOP)][::turn]
+    found = Decider(thresholds=[[stop, WARN] for _, stop in pairs])(*(pair for pair, _ in pairs))
+    assert found["stop"] and pairs[found["row"]][0] == (0.3, -0.1, 0.01)
+    assert found["braking"] == 0.01  # with another one's, the stop would be called held
+
+
 def test_the_scale_falls_at_once_and_rises_step_by_step():
     decider = Decider(rise=0.25)
     assert decider((0.04, 0.0, 0.04))["scale"] == pytest.approx(0.25)
