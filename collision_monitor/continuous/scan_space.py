@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Input and work space of a scan of a motion: paths, tables and buffers, as flat arrays."""
+"""Input and work space of a scan of a motion, as flat arrays: paths, buffers, tables of a model."""
 
 from __future__ import annotations
 
@@ -170,6 +170,9 @@ def path_range(path, center, half, work, q, motion):
         motion[column, SLOPE] = slope
         motion[column, SPAN] = span
         motion[column, STRAY] = stray
+
+
+# -- work space of one thread --
 
 
 class Space(NamedTuple):

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Distances between the leaves of a packed model, and tables of its pairs for other kernels."""
+"""Distances between the leaves of a packed model; tables of its pairs for searches of others."""
 
 from __future__ import annotations
 

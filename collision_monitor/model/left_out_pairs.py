@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of links whose shapes overlap by design, so that checking them is useless.
+"""Pairs of links that overlap by design, which are left out; and neighbours that meet.
 
-This is rule 2 of docs/behaviour.md. A pair of links overlaps by design if its shapes, measured on
-the meshes,
+The former are rule 2 of docs/behaviour.md. A pair of links overlaps by design if its shapes,
+measured on the meshes,
 
 - meet in most configurations: in all, or in two thirds if at most two joints move the pair; and
   also at rest. Fingers without real joint limits are mostly in the palm, but rest apart. An arm
@@ -16,8 +16,9 @@ the meshes,
 
 Pairs with an obstacle, or of two robots in a cell, are never left out: the user places these.
 
-Neighbours over one joint are left out, too: its limits keep them apart. A continuous joint has no
-limits, so nothing keeps its neighbours apart.
+Neighbours over one joint are left out by rule 1, since its limits keep them apart. Here is measured
+where they meet nevertheless. A continuous joint has no limits: a warning names its neighbours that
+meet in a part of its turn.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Positions of joint states that are doubted: zeros at the start, and jumps there and back.
+"""Positions of joint states that are doubted: zeros of a driver, and jumps there and back.
 
-Some drivers send only zeros until they have read their encoders. Joints that jump there and back
-have several publishers, which send conflicting positions.
+Some drivers send only zeros until they have read their encoders: at the start, and when they are
+restarted. Joints that jump there and back have several publishers, which send conflicting
+positions.
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ import numpy as np
 from collision_monitor.common.compiled import kernel, part_kernel
 from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 
+# -- velocities --
+
 # A driver's velocity below half of the slope, less this, is rejected: rad/s or m/s.
 _SLACK = 0.05
 # A stamp that is older than the previous one is late; if it is older by more than this (seconds), a

@@ -103,6 +103,8 @@ class SpeedSettings:
         check_settings(self, BehaviourError)
 
 
+# -- single joints: how fast they brake --
+
 # By default a joint stops from its velocity limit in half a second, within bounds for URDFs with
 # unrealistic limits; a joint without a limit brakes softly.
 STOPPING_SECONDS = 0.5
@@ -190,6 +192,8 @@ def braking_decelerations(
         out[hits] = value
     return out
 
+
+# -- single pairs: their thresholds --
 
 _FLAGS = {"true": True, "false": False}
 

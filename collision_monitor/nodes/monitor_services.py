@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Services of the collision_monitor node, and calls of the driver's stop service."""
+"""Calls of the driver's stop service, and the services of the collision_monitor node."""
 
 from __future__ import annotations
 
@@ -21,13 +21,10 @@ from collision_monitor.monitoring.speed_policy.decision import StopLatch
 from collision_monitor.nodes.common.messages import read_beginning, seconds_of
 from collision_monitor.robot.angles import apart
 
+# -- calls of the stop service --
+
 _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}
 _SEARCH_SECONDS = 1.0
-# Of a command: where it leads shows in its first points, and joint states wait meanwhile.
-_COMMAND_POINTS = 100
-# Rad or m from the position of the robot: planners allow as much between it and the start of a
-# plan, so the way to a point that is nearer may be noise.
-_NEAR = 0.01
 
 
 class StopCall:
@@ -196,6 +193,15 @@ class StopService:
         elif self._logged == "done":
             log.info(f"stop_service {self._name}: called, attempt {self.call.attempts}")
         return True
+
+
+# -- services of the node, and commands --
+
+# Of a command: where it leads shows in its first points, and joint states wait meanwhile.
+_COMMAND_POINTS = 100
+# Rad or m from the position of the robot: planners allow as much between it and the start of a
+# plan, so the way to a point that is nearer may be noise.
+_NEAR = 0.01
 
 
 class MonitorServices:

@@ -29,65 +29,6 @@ from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason, may_also_collide
 
 
-def log_robot(log: Any, monitor: Monitor) -> None:
-    """Log which pairs are monitored, and which are not."""
-    model = monitor.model
-    for reason, pairs in by_reason(model.unmonitored_pairs).items():
-        log.info(f"left out ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
-    if doubtful := may_also_collide(model.unmonitored_pairs):
-        names = shortened((f"{a} - {b}" for a, b in doubtful), MOST_LOGGED)
-        log.warning(
-            f"left out because they overlap, though they may also collide elsewhere: {names}; a "
-            "rule that names a pair has it checked"
-        )
-    near_pairs = list(monitor.behaviour.structural_pairs.values())
-    if near_pairs:
-        log.info(
-            f"near by design ({counted(len(near_pairs), 'pair')}, all listed by "
-            f"fit): {shortened(map(str, near_pairs), MOST_LOGGED, '; ')}"
-        )
-    if text := stops_at_zero(monitor):
-        log.warning(text)
-    brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)
-    log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
-    log.info(
-        f"monitoring '{model.name}': {len(model.link_names)} links, {len(model.pairs)} pairs "
-        f"checked, {len(model.unmonitored_pairs)} left out"
-    )
-
-
-def stops_at_zero(monitor: Monitor) -> str:
-    """A warning of pairs that stop the robot with all joints at zero, though none touches there.
-
-    Empty without any, or if some touch: then zero is no pose of this robot.
-    """
-    model, stop = monitor.model, monitor.behaviour.thresholds[:, 0]
-    q = np.clip(0.0, model.lower, model.upper)
-    near, touching = near_and_touching(model, q, stop, exact=monitor.narrow_phase != "leaf")
-    if touching or not near:
-        return ""
-    pairs = (
-        f"{' - '.join(model.pairs[k])} ({1e3 * distance:.1f} mm, stop at {1e3 * stop[k]:.1f} mm)"
-        for k, distance in near.items()
-    )
-    return (
-        "with all joints at zero the robot is stopped, since links are within their stop distance: "
-        f"{shortened(pairs, MOST_LOGGED)}. If it rests there, use the distances that the command "
-        "thresholds prints"
-    )
-
-
-def log_rules(log: Any, monitor: Monitor, thresholds: Thresholds) -> None:
-    """Warn of thresholds that match no pair, possibly a typing error."""
-    model = monitor.model
-    left_out = [(a, b) for a, b, _ in model.unmonitored_pairs]
-    if none := thresholds.naming_none([*model.pairs, *left_out]):
-        log.warning(
-            f"thresholds of {', '.join(map(repr, none))} match no pair of the robot; they apply "
-            "only to objects on ~/scene, ~/planning_scene or ~/cloud"
-        )
-
-
 def _send_if_heard(publisher: Publisher | RecordedPublisher, send: Callable[[], None]) -> None:
     if publisher.get_subscription_count():
         send()
@@ -234,3 +175,65 @@ class MarkerTopic:
             self._node.get_logger().warning(remark)
         self._builder, self._nearness = builder, Nearness(monitor.model, monitor.live)
         self._publisher.publish(MarkerBuilder.clear())
+
+
+# -- what is logged when a robot is loaded --
+
+
+def log_robot(log: Any, monitor: Monitor) -> None:
+    """Log which pairs are monitored, and which are not."""
+    model = monitor.model
+    for reason, pairs in by_reason(model.unmonitored_pairs).items():
+        log.info(f"left out ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
+    if doubtful := may_also_collide(model.unmonitored_pairs):
+        names = shortened((f"{a} - {b}" for a, b in doubtful), MOST_LOGGED)
+        log.warning(
+            f"left out because they overlap, though they may also collide elsewhere: {names}; a "
+            "rule that names a pair has it checked"
+        )
+    near_pairs = list(monitor.behaviour.structural_pairs.values())
+    if near_pairs:
+        log.info(
+            f"near by design ({counted(len(near_pairs), 'pair')}, all listed by "
+            f"fit): {shortened(map(str, near_pairs), MOST_LOGGED, '; ')}"
+        )
+    if text := stops_at_zero(monitor):
+        log.warning(text)
+    brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)
+    log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
+    log.info(
+        f"monitoring '{model.name}': {len(model.link_names)} links, {len(model.pairs)} pairs "
+        f"checked, {len(model.unmonitored_pairs)} left out"
+    )
+
+
+def stops_at_zero(monitor: Monitor) -> str:
+    """A warning of pairs that stop the robot with all joints at zero, though none touches there.
+
+    Empty without any, or if some touch: then zero is no pose of this robot.
+    """
+    model, stop = monitor.model, monitor.behaviour.thresholds[:, 0]
+    q = np.clip(0.0, model.lower, model.upper)
+    near, touching = near_and_touching(model, q, stop, exact=monitor.narrow_phase != "leaf")
+    if touching or not near:
+        return ""
+    pairs = (
+        f"{' - '.join(model.pairs[k])} ({1e3 * distance:.1f} mm, stop at {1e3 * stop[k]:.1f} mm)"
+        for k, distance in near.items()
+    )
+    return (
+        "with all joints at zero the robot is stopped, since links are within their stop distance: "
+        f"{shortened(pairs, MOST_LOGGED)}. If it rests there, use the distances that the command "
+        "thresholds prints"
+    )
+
+
+def log_rules(log: Any, monitor: Monitor, thresholds: Thresholds) -> None:
+    """Warn of thresholds that match no pair, possibly a typing error."""
+    model = monitor.model
+    left_out = [(a, b) for a, b, _ in model.unmonitored_pairs]
+    if none := thresholds.naming_none([*model.pairs, *left_out]):
+        log.warning(
+            f"thresholds of {', '.join(map(repr, none))} match no pair of the robot; they apply "
+            "only to objects on ~/scene, ~/planning_scene or ~/cloud"
+        )

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The decision of one cycle: action, speed scale, and its message; and stops, which outlast it.
+"""The decision of one cycle: flags, action, speed scale, message; and stops, which outlast it.
 
 A stop is held until an operator resets or acknowledges it.
 """
@@ -93,64 +93,6 @@ class Decision(NamedTuple):
 
 
 CALM = Decision()
-
-
-def decision_message(
-    decision: Decision,
-    pair: tuple[str, str],
-    fast: Sequence[str] = (),
-    cause: tuple[str, str] | None = None,
-) -> str:
-    """The decision in one sentence.
-
-    Args:
-        decision: it.
-        pair: the links of the pair that decides.
-        fast: names of joints at their speed limits, which a message on braking names.
-        cause: the links of the pair that caused an action which hysteresis holds.
-    """
-    if decision.is_held:
-        return held_message(decision, decision.distance, pair, cause)
-    a, b = pair
-    distance, least = decision.distance, decision.braking_clearance
-    between, where = f"between {a} and {b}", metres(distance)
-    ahead = f"{where} now, {metres(least)} while braking {between}"
-    at_stop = f"(stop at {metres(decision.stop_distance)})"
-    at_warn = f"(warning at {metres(decision.warn_distance)})"
-    speeds = f", with {shortened(fast)} at the speed limit" if fast else ""
-    away = ", moving away," if decision.moves_away else ""
-    if not distance > decision.stop_distance:
-        # Without a stop it moves away, though others may not.
-        away = "" if decision.stop else ", moving away,"
-        text = f"too close: {where}"
-        if not distance > 0.0:
-            text = f"collision: at most {metres(-distance)} deep"
-        return f"{text}{away} {between} {at_stop}"
-    if decision.stop and not least > decision.stop_distance:
-        return f"cannot stop in time: {ahead} {at_stop}{speeds}"
-    if not distance > decision.warn_distance:
-        return f"near: {where}{away} {between} {at_warn}"
-    if decision.action == APPROACH:
-        return f"approaching: {ahead} {at_warn}{speeds}"
-    return f"clear: {where} {between}"
-
-
-def held_message(
-    decision: Decision,
-    distance: float,
-    nearest: tuple[str, str],
-    cause: tuple[str, str] | None,
-) -> str:
-    """A decision that hysteresis holds, in one sentence.
-
-    ``distance`` in metres is that of the ``nearest`` pair now. The ``cause`` may be an object that
-    was removed.
-    """
-    where = f"{metres(distance)} between {nearest[0]} and {nearest[1]}"
-    held = "warning" if decision.action == NONE else decision.action
-    if cause is None or set(cause) == set(nearest):
-        return f"{held} held by hysteresis: {where}"
-    return f"{held} held by hysteresis of {cause[0]} and {cause[1]}: now {where}"
 
 
 # -- which flags are up, and the allowed speed --
@@ -287,6 +229,67 @@ def decide(
     memory[GIVEN] = scale
     calm = not (inside or near or stop or slow or approach) and scale == 1.0
     return scale, inside, near, stop, slow, approach, worst, braking, calm
+
+
+# -- its message --
+
+
+def decision_message(
+    decision: Decision,
+    pair: tuple[str, str],
+    fast: Sequence[str] = (),
+    cause: tuple[str, str] | None = None,
+) -> str:
+    """The decision in one sentence.
+
+    Args:
+        decision: it.
+        pair: the links of the pair that decides.
+        fast: names of joints at their speed limits, which a message on braking names.
+        cause: the links of the pair that caused an action which hysteresis holds.
+    """
+    if decision.is_held:
+        return held_message(decision, decision.distance, pair, cause)
+    a, b = pair
+    distance, least = decision.distance, decision.braking_clearance
+    between, where = f"between {a} and {b}", metres(distance)
+    ahead = f"{where} now, {metres(least)} while braking {between}"
+    at_stop = f"(stop at {metres(decision.stop_distance)})"
+    at_warn = f"(warning at {metres(decision.warn_distance)})"
+    speeds = f", with {shortened(fast)} at the speed limit" if fast else ""
+    away = ", moving away," if decision.moves_away else ""
+    if not distance > decision.stop_distance:
+        # Without a stop it moves away, though others may not.
+        away = "" if decision.stop else ", moving away,"
+        text = f"too close: {where}"
+        if not distance > 0.0:
+            text = f"collision: at most {metres(-distance)} deep"
+        return f"{text}{away} {between} {at_stop}"
+    if decision.stop and not least > decision.stop_distance:
+        return f"cannot stop in time: {ahead} {at_stop}{speeds}"
+    if not distance > decision.warn_distance:
+        return f"near: {where}{away} {between} {at_warn}"
+    if decision.action == APPROACH:
+        return f"approaching: {ahead} {at_warn}{speeds}"
+    return f"clear: {where} {between}"
+
+
+def held_message(
+    decision: Decision,
+    distance: float,
+    nearest: tuple[str, str],
+    cause: tuple[str, str] | None,
+) -> str:
+    """A decision that hysteresis holds, in one sentence.
+
+    ``distance`` in metres is that of the ``nearest`` pair now. The ``cause`` may be an object that
+    was removed.
+    """
+    where = f"{metres(distance)} between {nearest[0]} and {nearest[1]}"
+    held = "warning" if decision.action == NONE else decision.action
+    if cause is None or set(cause) == set(nearest):
+        return f"{held} held by hysteresis: {where}"
+    return f"{held} held by hysteresis of {cause[0]} and {cause[1]}: now {where}"
 
 
 # -- stops --

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Common messages of nodes: times, diagnostics, states, trajectories; and quality of service."""
+"""Quality of service, and common messages of nodes: times, diagnostics, states, trajectories."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Timers that go on where others stop: simulated time is paused, or the main thread is busy.
+"""What goes on while simulated time is paused, or the main thread is blocked.
 
-A main thread that loads a robot, or is blocked, publishes nothing: latched messages with a lifespan
-would be gone meanwhile.
+Timers of a steady clock, and a thread that publishes for a blocked main thread: latched messages
+with a lifespan would be gone meanwhile.
 """
 
 from __future__ import annotations

@@ -37,10 +37,10 @@ KEEP_ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPol
 # messages are received. They are ignored if the topic had no publisher before. Otherwise they may
 # be of another publisher, as a report does not name it.
 _DISCOVERY_SECONDS, _FIRST_SECONDS = 1.0, 0.1
-# CPU time for scene messages in one callback, that of a joint state before its check included: a
-# distance that is late, but well within the usual `cycle_deadline`, is better than one without an
-# obstacle that was received. The last message or marker that is begun may take longer: 2,000
-# markers take about 0.1 s to decode.
+# CPU time in one callback to receive the messages that wait on a topic, and to apply all, also
+# before a joint state is checked: a distance that is late, but well within the usual
+# `cycle_deadline`, is better than one without an obstacle that was received. The last message or
+# marker that is begun may take longer: 2,000 markers take about 0.1 s to decode.
 WORK_SECONDS = 10e-3
 _LATE_SECONDS = 0.5  # maximum age of unprocessed messages: obstacles may have moved
 # Messages that wait may take this much memory, bytes: minutes of more than can be processed.
