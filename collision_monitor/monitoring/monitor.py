@@ -62,8 +62,8 @@ class Monitor:
             it is accepted; ten times as long after a loss, a change of publishers or a jump, if
             the robot was elsewhere.
         narrow_phase: ``leaf`` for distances of leaves, ``auto`` for exact distances where leaves
-            are as near as ``warn_distance``, in bounded time. In contact the distance is that of
-            the leaves.
+            are as near as ``warn_distance``, or hold a level, in bounded time. In contact the
+            distance is that of the leaves.
         behaviour: the speed policy, by default one with the settings of the node. It considers
             whether pairs approach and whether the robot can brake in time, allows thresholds for
             single pairs (`set_thresholds`), and holds levels for some cycles. With None only

@@ -37,9 +37,9 @@ class MonitorSettings:
     narrow_phase: str = setting(
         "auto",
         "geometry for distances: 'auto': triangles where capsules and spheres are within "
-        "warn_distance, in bounded time; 'leaf': capsules and spheres only, which are nearer than "
-        "the meshes. A node started with 'leaf' cannot be changed to 'auto' at run time: it needs "
-        "more kernels",
+        "warn_distance, or hold a level, in bounded time; 'leaf': capsules and spheres only, which "
+        "are nearer than the meshes. A node started with 'leaf' cannot be changed to 'auto' at run "
+        "time: it needs more kernels",
         choices=NARROW_PHASES,
     )
     joint_state_timeout: float = setting(
@@ -82,7 +82,7 @@ class SpeedSettings:
         0.005, "two links count as moving away when their distance grows faster than this, m/s",
         most=10.0)
     escape_scale: float = setting(
-        0.25, "value of ~/speed_scale while links within their stop distance move away", most=1.0)
+        0.25, "largest ~/speed_scale while links within their stop distance move away", most=1.0)
     release_distance: float = setting(
         0.005, "hysteresis: a level is left only when the distance exceeds its threshold by this, "
         "metres, or by an eighth of the pair's warning distance if that is less", most=1.0)
