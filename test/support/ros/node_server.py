@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node processes forked from a server that has already imported everything.
 
-A node needs seconds of processor time to import numba, scipy and rclpy, and the tests start
-hundreds of nodes. `NodeServer` imports once per test session and forks each node: it is a process
-of its own, with its own environment, session and signals.
+A node needs seconds of processor time to import numba, scipy and rclpy and to load kernels, and the
+tests start hundreds of nodes. `NodeServer` does both once per test session and forks each node: it
+is a process of its own, with its own environment, session and signals.
 """
 
 import atexit
@@ -128,6 +128,7 @@ def _serve(channel: socket.socket) -> Callable[[], None] | None:
     mains = {
         name: importlib.import_module(f"collision_monitor.nodes.{name}").main for name in MODULES
     }
+    _load_kernels()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the waiting processes
     while True:
         request, descriptors, *_ = socket.recv_fds(channel, _LONGEST, 2)
@@ -155,6 +156,19 @@ def _serve(channel: socket.socket) -> Callable[[], None] | None:
             return mains[node]
         os.close(output)
         os.close(status)
+
+
+def _load_kernels() -> None:
+    """Monitor a robot for a cycle: what that calls is loaded from the cache on disk."""
+    from collision_monitor import CollisionModel, Monitor
+    from collision_monitor.model.live.live_scene import LiveScene
+    from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
+    from support.robots.toys import chain
+
+    model = CollisionModel.from_urdf(chain(4))
+    live = LiveScene(model)
+    monitor = Monitor(model, behaviour=SpeedPolicy(model, live=live), live=live)
+    monitor.update(model.joint_names, [0.1, 2.0, 2.0], now=1.0)
 
 
 def _report_exit(pid: int, output: int, status: int) -> None:
