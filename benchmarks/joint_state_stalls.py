@@ -152,7 +152,7 @@ class Cell:
         q, v = monitor.buffer.q.copy(), monitor.behaviour.velocities.values
         law = BrakingPath(q, v, self.brakes, LONGER * (SpeedSettings().reaction_time + late))
         path = np.empty((len(q), 61))
-        braking_path(law, np.arange(len(q)), path)
+        braking_path(law, path)
         stop = self.checks[0].thresholds[:, 0]
         return any((self.model.distances(row) <= stop + 0.002).any() for row in path.T)
 

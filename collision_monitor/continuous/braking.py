@@ -49,18 +49,17 @@ def braking_time(velocities, decelerations, reaction):
 
 
 @kernel
-def braking_path(law, joints, path):
-    """Write positions of braking ``joints`` (j,) to ``path`` (j, m), evenly spaced in time.
+def braking_path(law, path):
+    """Write positions of braking joints to ``path`` (nq, m), evenly spaced in time.
 
     ``law``: a `BrakingPath`. At the last position, every joint of it has stopped.
     """
     end = braking_time(law.velocities, law.decelerations, law.reaction)
-    for row in range(len(joints)):
-        joint = joints[row]
+    for joint in range(len(path)):
         v, a = law.velocities[joint], law.decelerations[joint]
         for column in range(path.shape[1]):
             time = end * column / (path.shape[1] - 1)
-            path[row, column] = law.q[joint] + braked(v, a, law.reaction, time)
+            path[joint, column] = law.q[joint] + braked(v, a, law.reaction, time)
 
 
 @kernel
@@ -81,38 +80,41 @@ def point_speed(view, leaf, x, y, z, nx, ny, nz, velocities):
 #
 # A distance measured at one configuration is valid at any other one, less the travel of both links
 # between them (Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005). The measured
-# configuration need not be on the path. Arrays have a row for each joint that moves the two links
-# relative to each other: ``weights`` (j,) is the maximum approach per unit of the joint, ``ends``
-# (j, n + 1) its positions at the ends of n intervals of the path, and ``places`` (j, m) those where
-# the pair was measured. Inner loops run over intervals or places, so that they are vectorised.
+# configuration need not be on the path. Arrays have a row for each joint: ``weights`` (nq,) is the
+# maximum approach per unit of the joint, 0 unless it moves the two links relative to each other,
+# ``ends`` (nq, n + 1) its positions at the ends of n intervals of the path, and ``places`` (nq, m)
+# those where the pair was measured. Inner loops run over intervals or places, so that they are
+# vectorised.
 
 
 @small_kernel
 def travels_to(weights, places, begin, end):
     """Maximum approach (m,) of two links from each place to any configuration between two, metres.
 
-    ``begin`` and ``end`` (j,): each joint is monotone between them, so it is farthest away at one
+    ``begin`` and ``end`` (nq,): each joint is monotone between them, so it is farthest away at one
     of both.
     """
     travels = np.zeros(places.shape[1])
     for k in range(len(weights)):
-        for m in range(len(travels)):
-            one, other = abs(begin[k] - places[k, m]), abs(end[k] - places[k, m])
-            travels[m] += weights[k] * max(one, other)
+        if weights[k] != 0.0:
+            for m in range(len(travels)):
+                one, other = abs(begin[k] - places[k, m]), abs(end[k] - places[k, m])
+                travels[m] += weights[k] * max(one, other)
     return travels
 
 
 @small_kernel
 def raise_bounds(ends, weights, place, distance, enough, bounds):
-    """Raise ``bounds`` (n,) on the distance in all intervals by that at ``place`` (j,).
+    """Raise ``bounds`` (n,) on the distance in all intervals by that at ``place`` (nq,).
 
     Bounds of at least ``enough`` are not changed.
     """
     travels = np.zeros(len(bounds))
     for k in range(len(weights)):
-        for i in range(len(bounds)):
-            one, other = abs(ends[k, i] - place[k]), abs(ends[k, i + 1] - place[k])
-            travels[i] += weights[k] * max(one, other)
+        if weights[k] != 0.0:
+            for i in range(len(bounds)):
+                one, other = abs(ends[k, i] - place[k]), abs(ends[k, i + 1] - place[k])
+                travels[i] += weights[k] * max(one, other)
     for i in range(len(bounds)):
         if bounds[i] < enough:
             bounds[i] = max(bounds[i], distance - travels[i])
@@ -145,29 +147,28 @@ def raise_lowest(ends, weights, places, distances, enough, bounds):
 def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts, bounds):
     """Write ``bounds`` (pairs, n) of the distance in the intervals of ``path`` (nq, n + 1).
 
-    ``weights`` (pairs, nq), 0 where a joint does not matter; ``now`` (pairs,): distances at its
-    start. Each ``pair`` was measured at ``places[slots[pair]]``, of which the first rows are used,
-    with ``distances[slots[pair]]`` (m,), a ring buffer with ``counts[slots[pair]]`` entries so far.
-    Of each pair the lowest bound is the best one; others may be too low.
+    ``weights`` (pairs, nq); ``now`` (pairs,): distances at its start. Each ``pair`` was measured at
+    ``places[slots[pair]]`` with ``distances[slots[pair]]`` (m,), a ring buffer with
+    ``counts[slots[pair]]`` entries so far. Of each pair the lowest bound is the best one; others
+    may be too low.
     """
     for pair in range(len(now)):
         bounds[pair] = -np.inf
-        slot, joints = slots[pair], np.flatnonzero(weights[pair])
-        ends, pair_weights = path[joints], weights[pair][joints]
-        raise_bounds(ends, pair_weights, ends[:, 0], now[pair], enough[pair], bounds[pair])
+        slot, of_pair = slots[pair], weights[pair]
+        raise_bounds(path, of_pair, path[:, 0], now[pair], enough[pair], bounds[pair])
         known = min(counts[slot], distances.shape[1])
         raise_lowest(
-            ends, pair_weights, places[slot, :, :known], distances[slot, :known], enough[pair],
+            path, of_pair, places[slot, :, :known], distances[slot, :known], enough[pair],
             bounds[pair],
         )  # fmt: skip
 
 
 @part_kernel
 def is_worth_measuring(ends, middle, weights, places, distances, interval, bound):
-    """Whether a distance in the ``middle`` (j,) of an interval may raise its bound above ``bound``.
+    """Whether a distance in the ``middle`` (nq,) of an interval may raise its bound above a value.
 
-    The pair was measured at ``places`` with ``distances`` (m,). These give an upper bound of the
-    distance in the middle.
+    ``bound``: this value. The pair was measured at ``places`` with ``distances`` (m,). These give
+    an upper bound of the distance in the middle.
     """
     end_travel = 0.0
     for k in range(len(weights)):

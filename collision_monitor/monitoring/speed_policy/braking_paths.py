@@ -80,8 +80,8 @@ class BrakingInputs(NamedTuple):
 
     def path(self, count: int) -> np.ndarray:
         """(nq, count + 1) configurations of the braking path, evenly spaced in time."""
-        joints, path = np.arange(len(self.q)), np.empty((len(self.q), count + 1))
-        braking.braking_path(self.law, joints, path)
+        path = np.empty((len(self.q), count + 1))
+        braking.braking_path(self.law, path)
         return path
 
 

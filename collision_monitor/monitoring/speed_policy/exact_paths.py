@@ -60,7 +60,7 @@ class Kept(NamedTuple):
     """What was measured of pairs: a slot has the distances of a pair, round and round.
 
     Attributes:
-        places: (slots, nq, m) where; the first rows are the joints with weights.
+        places: (slots, nq, m) where.
         distances: (slots, m) metres.
         guesses: (slots, m, 4) the nearest triangles there.
         counts: (slots,) how many so far.
@@ -93,16 +93,13 @@ class PathBounds(NamedTuple):
 
 
 @part_kernel
-def _measure_pair(
-    arrays, law, pair, joints, weights, ends, kept, slot, wanted, lowest, most, bounds
-):
+def _measure_pair(arrays, law, pair, weights, ends, kept, slot, wanted, lowest, most, bounds):
     """Measure a pair in the middle of its lowest intervals, ``most`` times at most.
 
-    ``arrays`` as of `mesh_distance.nearest_query`. ``joints`` (j,) that move the links relative to
-    each other, with ``weights`` (j,) and their positions at the ``ends`` (j, n + 1) of intervals.
-    ``bounds`` (n,) in the intervals are raised. ``lowest`` (m) is the least of the distances on
-    this path so far. ``wanted``: a distance that ends the search, bounds that are enough, and the
-    tolerance of bounds, metres.
+    ``arrays`` as of `mesh_distance.nearest_query`, ``weights`` (nq,) and ``ends`` (nq, n + 1) of
+    intervals as in `continuous.braking`. ``bounds`` (n,) in the intervals are raised. ``lowest``
+    (m) is the least of the distances on this path so far. ``wanted``: a distance that ends the
+    search, bounds that are enough, and the tolerance of bounds, metres.
 
     No interval is measured twice, as the first half of each is at least as long as the second:
     robots brake. Then `is_worth_measuring` expects no more than a distance in the middle gives.
@@ -126,13 +123,12 @@ def _measure_pair(
         for joint in range(len(q)):
             v, a = law.velocities[joint], law.decelerations[joint]
             q[joint] = law.q[joint] + braked(v, a, law.reaction, time)
-        middle = q[joints]
         if not is_worth_measuring(
-            ends, middle, weights, there, distances[:known], interval, least + 0.5 * fine
+            ends, q, weights, there, distances[:known], interval, least + 0.5 * fine
         ):
             return lowest, _SETTLED
         if known > 0:
-            nearest = np.argmin(travels_to(weights, there, middle, middle))
+            nearest = np.argmin(travels_to(weights, there, q, q))
             for column in range(4):
                 guess[pair, column] = kept.guesses[slot, nearest, column]
         distance = -np.inf
@@ -144,15 +140,15 @@ def _measure_pair(
                 )  # fmt: skip
         oldest = kept.counts[slot] % len(distances)
         distances[oldest] = distance
-        for joint in range(len(joints)):
-            places[joint, oldest] = middle[joint]
+        for joint in range(len(q)):
+            places[joint, oldest] = q[joint]
         for column in range(4):
             kept.guesses[slot, oldest, column] = guess[pair, column]
         kept.counts[slot] += 1
         lowest = lowest if lowest <= distance else distance  # NaN if the distance is
         if not distance > stop:  # true for NaN, too
             return lowest, _INSIDE
-        raise_bounds(ends, weights, middle, distance, enough, bounds)
+        raise_bounds(ends, weights, q, distance, enough, bounds)
     return lowest, _OPEN
 
 
@@ -167,17 +163,16 @@ def _bound_pair(arrays, law, path, candidates, needs, row, kept, wanted, most, b
     stop, enough, _ = wanted
     slot, intervals = bounds.slots[place], bounds.intervals[place]
     lowest, warn, before = needs[row, LOWEST], needs[row, WARN], kept.counts[slot]
-    joints = np.flatnonzero(bounds.weights[place])
-    weights, ends, count = bounds.weights[place][joints], path[joints], len(intervals)
+    weights, ends, count = bounds.weights[place], path, len(intervals)
     if bounds.divided[0] == place:  # the time was checked in between
         count = bounds.divided[1]
     while True:
         if count > bounds.intervals.shape[1]:
-            intervals, ends = bounds.finer[:count], np.empty((len(joints), count + 1))
-            braking_path(law, joints, ends)
+            intervals, ends = bounds.finer[:count], np.empty((len(weights), count + 1))
+            braking_path(law, ends)
             raise_bounds(ends, weights, ends[:, 0], needs[row, NOW], enough, intervals)
         lowest, outcome = _measure_pair(
-            arrays, law, pair, joints, weights, ends, kept, slot, wanted, lowest,
+            arrays, law, pair, weights, ends, kept, slot, wanted, lowest,
             most - (kept.counts[slot] - before), intervals,
         )  # fmt: skip
         least = intervals[np.argmin(intervals)]

@@ -78,17 +78,14 @@ def test_the_lowest_bound_is_that_of_a_plain_twin(seed):
         ], axis=0)
         for k, slot in enumerate(slots)
     ])  # fmt: skip
-    joints, packed = [np.flatnonzero(row) for row in weights], np.zeros((3, 3, 4))
-    for slot, those in zip(slots, joints, strict=True):
-        packed[slot, : len(those)] = places[slot][:, those].T
-    kept, ends = (packed, distances, counts), np.ascontiguousarray(path[::2].T)
+    by_joint, ends = np.ascontiguousarray(places.transpose(0, 2, 1)), np.array(path[::2].T)
+    kept = by_joint, distances, counts
     bounds_of_pairs(ends, weights, now, np.full(2, np.inf), slots, *kept, bounds)
     assert (bounds <= expected + 1e-12).all()
     assert bounds.min(axis=1) == pytest.approx(expected.min(axis=1), abs=1e-12)
     for k, slot in enumerate(slots):
         at = raise_lowest(
-            path[::2, joints[k]].T, weights[k][joints[k]], packed[slot], distances[slot], np.inf,
-            bounds[k],
+            ends, weights[k], by_joint[slot], distances[slot], np.inf, bounds[k]
         )
         assert at == bounds[k].argmin()
     enough = rng.random(2) - 1.0
