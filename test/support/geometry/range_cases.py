@@ -1,11 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Robots for proofs about ranges: chains out of text, and their pairs."""
+"""Robots for proofs about ranges: chains out of text, and their pairs; kernels for Python.
+
+The kernels of `range_proof` and `link_pair` are called with unpacked views, as `prove` does: for
+arrays of numpy they would all be compiled a second time.
+"""
 
 import numpy as np
 
 from collision_monitor import CollisionModel
+from collision_monitor.acm import link_pair, range_proof
 from collision_monitor.acm.link_pair import PairGeometries
+from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.hierarchy.packed import unpack
 from support.robots.toys import joint, link, robot
 
 _SHAPES = (
@@ -42,3 +49,46 @@ def pair_of(urdf: str, a: str, b: str):
     """(model, pair) of two links of a robot; the model has one leaf for each shape."""
     model = CollisionModel.from_urdf(urdf, max_leaves_per_link=1)
     return model, PairGeometries(model).pair(a, b)
+
+
+@offline_kernel
+def place_links(chain, q):
+    """Place the links of a pair at joint values (k,)."""
+    link_pair.place_links(unpack(chain.numbers, chain.index), q)
+
+
+@offline_kernel
+def surface_distance(chain, limit, points):
+    """See `link_pair.surface_distance`."""
+    return link_pair.surface_distance(unpack(chain.numbers, chain.index), chain, limit, points)
+
+
+@offline_kernel
+def fill_box(chain, q, half, widths, chords, reaches, bends):
+    """Fill all that is known of a box of joint values about q (k,), ``half`` (k,) to each side."""
+    view = unpack(chain.numbers, chain.index)
+    range_proof.spans(view, chain, half, widths, chords)
+    link_pair.place_links(view, q)
+    range_proof.fill_reaches(view, chain, chords, reaches)
+    range_proof.fill_bends(view, chain, widths, reaches, bends)
+
+
+@offline_kernel
+def leaves_gap(chain, widths, bends, i, j):
+    """See `range_proof.leaves_gap`."""
+    view = unpack(chain.numbers, chain.index)
+    return range_proof.leaves_gap(view, chain, widths, bends, i, j)
+
+
+@offline_kernel
+def nearest_leaves(chain, widths, chords, reaches, bends, begin):
+    """See `range_proof.nearest_leaves`."""
+    view = unpack(chain.numbers, chain.index)
+    return range_proof.nearest_leaves(view, chain, widths, chords, reaches, bends, begin)
+
+
+@offline_kernel
+def hulls_gap(chain, widths, bends, nx, ny, nz):
+    """See `range_proof.hulls_gap`."""
+    view = unpack(chain.numbers, chain.index)
+    return range_proof.hulls_gap(view, chain, widths, bends, nx, ny, nz)

@@ -6,19 +6,12 @@ import coal
 import numpy as np
 import pytest
 from support.geometry.coal_shapes import coal_distance, coal_mesh, coal_shape
-from support.geometry.range_cases import branched, pair_of
+from support.geometry.range_cases import branched, pair_of, place_links, surface_distance
 from support.geometry.segment_distance import segment_distance
 from support.robots.robots import load_model
 
-from collision_monitor.acm.link_pair import PairGeometries, place_links, surface_distance
+from collision_monitor.acm.link_pair import PairGeometries
 from collision_monitor.hierarchy.packed import windows
-
-
-def placed(pair, q):
-    """The arrays of a pair, placed at a configuration (nq,) of the model."""
-    view = windows(pair.chain.numbers, pair.chain.index)
-    place_links(view, q[pair.columns])
-    return view
 
 
 def test_only_joints_between_the_links_are_columns():
@@ -49,8 +42,8 @@ def test_surfaces_are_as_far_apart_as_coal_finds_them(name, links):
     points = np.empty((3, 3))
     met = 0
     for q in model.random_configurations(30, seed=2):
-        view = placed(pair, q)
-        found = surface_distance(view, pair.chain, np.inf, points)
+        place_links(pair.chain, q[pair.columns])
+        found = surface_distance(pair.chain, np.inf, points)
         links_at = model.link_poses(q)
         places = [coal.Transform3s(links_at[x][:3, :3], links_at[x][:3, 3]) for x in links]
         both = trees[0], places[0], trees[1], places[1]
@@ -59,7 +52,7 @@ def test_surfaces_are_as_far_apart_as_coal_finds_them(name, links):
         met += found == 0.0
         if found > 0.0:
             assert np.linalg.norm(points[1] - points[0]) == pytest.approx(found, abs=1e-9)
-            assert surface_distance(view, pair.chain, 0.5 * found, points) == 0.5 * found
+            assert surface_distance(pair.chain, 0.5 * found, points) == 0.5 * found
     assert met < 30
 
 
@@ -68,8 +61,8 @@ def test_balls_and_capsules_are_exact():
     model, pair = pair_of(urdf, "base", "a1")  # the base is a capsule
     shape = model.robot.links["a1"].shapes[0]
     for q in model.random_configurations(40):
-        view = placed(pair, q)
-        found = surface_distance(view, pair.chain, np.inf, np.empty((3, 3)))
+        place_links(pair.chain, q[pair.columns])
+        found = surface_distance(pair.chain, np.inf, np.empty((3, 3)))
         at = model.link_poses(q)["a1"] @ shape.pose
         base = model.robot.links["base"].shapes[0]
         apart = np.linalg.inv(base.pose) @ at
@@ -81,7 +74,8 @@ def test_balls_and_capsules_are_exact():
 def test_leaves_lie_where_those_of_the_model_do():
     model, pair = pair_of(branched(np.random.default_rng(4)), "a2", "b3")
     for q in model.random_configurations(20):
-        view = placed(pair, q)
+        place_links(pair.chain, q[pair.columns])
+        view = windows(pair.chain.numbers, pair.chain.index)
         ends, radii = view.ends, view.radii[:, 0]
         lengths = np.linalg.norm(ends[:, 3:] - ends[:, :3], axis=1)
         assert lengths[: pair.chain.rows] == pytest.approx(

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.geometry.range_cases import branched, pair_of
+from support.geometry.range_cases import (
+    branched,
+    fill_box,
+    hulls_gap,
+    leaves_gap,
+    nearest_leaves,
+    pair_of,
+    place_links,
+)
 from support.geometry.segment_distance import segment_distance
 
-from collision_monitor.acm import range_proof
-from collision_monitor.acm.link_pair import place_links
+from collision_monitor.acm.range_proof import travel
 from collision_monitor.hierarchy.packed import PRISMATIC, windows
 
 _kept = {}
@@ -35,14 +42,11 @@ class Box:
         self.bends = np.empty((rows + 2, joints + 1))
         self.radii = self.view.radii[:, 0]
         self.slides = self.view.joint_table[chain.joints, 1] == PRISMATIC
-        range_proof.spans(self.view, chain, half, self.widths, self.chords)
-        place_links(self.view, q)
-        range_proof.fill_reaches(self.view, chain, self.chords, self.reaches)
-        range_proof.fill_bends(self.view, chain, self.widths, self.reaches, self.bends)
+        fill_box(chain, q, half, self.widths, self.chords, self.reaches, self.bends)
 
     def distances(self, values):
         """Signed distance (rows, rows) of leaves of A and B at other values of the columns."""
-        place_links(self.view, values)
+        place_links(self.chain, values)
         ends = self.view.ends.reshape(-1, 2, 3)
         out = np.full((len(ends), len(ends)), np.inf)
         for start in (0, self.chain.rows):
@@ -50,7 +54,7 @@ class Box:
                 for j in range(start + self.chain.leaves, start + self.chain.rows):
                     apart = segment_distance(ends[i], ends[j])
                     out[i, j] = apart - self.radii[i] - self.radii[j]
-        place_links(self.view, self.q)
+        place_links(self.chain, self.q)
         return out
 
 
@@ -81,15 +85,13 @@ def test_nothing_comes_nearer_than_the_bounds_say(drawn, seed, largest):
         lowest = np.inf
         for i in range(start, start + chain.leaves):
             for j in range(start + chain.leaves, start + chain.rows):
-                loss = range_proof.travel(box.chords, box.reaches, i, j)
+                loss = travel(box.chords, box.reaches, i, j)
                 assert least[i, j] >= middle[i, j] - loss - 1e-9
                 lowest = min(lowest, least[i, j])
                 if middle[i, j] > 0.0:
-                    gap = range_proof.leaves_gap(box.view, chain, box.widths, box.bends, i, j)
+                    gap = leaves_gap(chain, box.widths, box.bends, i, j)
                     assert least[i, j] >= gap - 1e-9
-        i, _ = range_proof.nearest_leaves(
-            box.view, chain, box.widths, box.chords, box.reaches, box.bends, start
-        )
+        i, _ = nearest_leaves(chain, box.widths, box.chords, box.reaches, box.bends, start)
         assert i >= 0 or lowest >= -1e-9
     # What is swept encloses what is not.
     assert least[chain.rows :, chain.rows :].min() <= least[: chain.rows, : chain.rows].min() + 1e-9
@@ -101,9 +103,9 @@ def test_hulls_stay_beyond_the_plane(drawn, seed, largest):
     pair, box, rng = box_of(drawn, seed, largest)
     n = rng.normal(size=3)
     n /= np.linalg.norm(n)
-    gap = range_proof.hulls_gap(box.view, box.chain, box.widths, box.bends, *n)
+    gap = hulls_gap(box.chain, box.widths, box.bends, *n)
     for s in rng.uniform(-1.0, 1.0, (30, len(box.q))):
-        place_links(box.view, box.q + box.half * s)
+        place_links(box.chain, box.q + box.half * s)
         poses = box.view.poses[box.chain.bodies]
         hulls = [
             hull[:, :3] @ pose[:9].reshape(3, 3).T + pose[9:]
@@ -171,10 +173,8 @@ def test_reaches_and_accelerations_are_those_of_the_twin(drawn, seed):
 
 def test_a_box_of_one_configuration_loses_nothing():
     pair, box, _ = box_of((2, ("base", "a3")), 5, 0.0)
-    assert range_proof.travel(box.chords, box.reaches, 0, box.chain.leaves) == 0.0
+    assert travel(box.chords, box.reaches, 0, box.chain.leaves) == 0.0
     middle = box.distances(box.q)[0, box.chain.leaves]
     if middle > 0.0:
-        gap = range_proof.leaves_gap(
-            box.view, box.chain, box.widths, box.bends, 0, box.chain.leaves
-        )
+        gap = leaves_gap(box.chain, box.widths, box.bends, 0, box.chain.leaves)
         assert gap == pytest.approx(middle, abs=1e-9)
