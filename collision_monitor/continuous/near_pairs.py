@@ -91,7 +91,7 @@ def nothing_known(
     weights: np.ndarray, leaves: np.ndarray, slides: np.ndarray, turns: np.ndarray
 ) -> EarlierPairs:
     """Return `EarlierPairs` for ``weights`` (pairs, nq) and any ``leaves`` (pairs, 2) of them."""
-    pairs, joints = np.nonzero(weights)
+    pairs, joints = map(np.ascontiguousarray, np.nonzero(weights))  # kernels are for one layout
     count, values = weights.shape[0], np.zeros((2, len(joints)))
     unknown, first = np.full((3, count), -np.inf), np.searchsorted(pairs, np.arange(count + 1))
     return EarlierPairs(

@@ -252,6 +252,7 @@ class ExactDistance:
         enough: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """See `CollisionModel.surface_points`."""
+        pairs = np.ascontiguousarray(pairs)  # kernels are for one layout
         enough = np.full(len(pairs), np.inf) if enough is None else enough
         rows = self._measure(q, pairs, limits, enough, 0.0)
         return np.where(rows[:, 0] == TOUCH, 0.0, rows[:, 0]), rows[:, 1:].reshape(-1, 2, 3)

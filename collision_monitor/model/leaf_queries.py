@@ -91,15 +91,11 @@ class LeafQueries:
             ConfigurationError: it has another shape, or is not of numbers.
         """
         shape = (len(self.joint_names),)
-        if (
-            type(q) is np.ndarray
-            and q.dtype is _FLOAT
-            and q.shape == shape
-            and q.flags.c_contiguous
-        ):
+        if type(q) is np.ndarray and q.dtype is _FLOAT and q.shape == shape and q.flags.carray:
             return q  # the usual case; the code below would take as long as a small query
         try:
-            q = np.ascontiguousarray(q, dtype=np.float64)
+            # Kernels are for one kind of array: for one that is read-only they would be compiled.
+            q = np.ascontiguousarray(np.array(q, dtype=np.float64))
         except (TypeError, ValueError) as error:
             raise ConfigurationError(f"q is not an array of numbers: {error}") from None
         if q.shape != shape:

@@ -19,6 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import package_file
 from collision_monitor.motion.motion_files import read_motion
+from support.robots.toys import chain
 from support.robots.two_slides import JOINTS, apart, model
 from collision_monitor.__main__ import main
 from collision_monitor.model.live.live_scene import LiveScene
@@ -98,8 +99,14 @@ with event.install_recorder("numba:compile") as compiled:
     robot = model()
     robot.prepare_exact(crossings=True)
     robot.sampled_distances(True)
+    q = np.zeros(len(robot.joint_names))
+    q.flags.writeable = False
+    robot.distance(q, exact=True)
     live = LiveScene(robot)
     approach(Monitor(robot, behaviour=SpeedPolicy(robot, live=live), live=live))
+    ball = {"name": "ball", "type": "sphere", "radius": 0.1, "position": [0, 3, 0]}
+    lone = CollisionModel.from_urdf(chain(2), scene={"obstacles": [ball]})  # one joint, one pair
+    Monitor(lone).update(["j1"], [0.1], 50.0, 50.0)
 names = [found[1].data["dispatcher"].py_func.__qualname__ for found in compiled.buffer]
 assert not names, names
 """
