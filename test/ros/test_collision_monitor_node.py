@@ -179,15 +179,6 @@ def test_bad_joint_states_are_an_alarm_with_a_reason_and_the_node_lives_on(
     settled(cell)
 
 
-def test_joints_that_the_robot_does_not_have_are_ignored_and_named(cell):
-    graph, model = settled(cell)
-    names = ["gripper", *model.joint_names]
-    graph.until(
-        lambda: graph.state.level == OK and "gripper" in graph.values.get("unknown_joints", ""),
-        sending=lambda: graph.send(names, [9.0, *CLEAR]),
-    )
-
-
 def test_markers_follow_the_state(cell):
     graph, model = settled(cell)
     rviz, taken = RvizTwin(), 0

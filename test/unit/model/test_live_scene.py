@@ -10,7 +10,7 @@ import trimesh
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from support.geometry.coal_shapes import coal_capsule, coal_shape, least
+from support.geometry.coal_shapes import coal_shape, least
 from support.geometry.free_body import at
 from support.geometry.reference import coal
 from support.robots.robots import load_model
@@ -470,14 +470,6 @@ def test_a_robot_that_does_not_move_has_no_live_scene():
     model = CollisionModel.from_urdf(urdf)
     with pytest.raises(LiveSceneError, match="no link with a shape that moves"):
         LiveScene(model)
-
-
-def test_a_shape_has_its_own_pose(live):
-    live.add("x", Shape("sphere", at(0.3, 0, 0), (0.1,)), None, at(0, 0.4, 0))
-    ends, radii = live.segments(np.zeros(6))["x"]
-    np.testing.assert_allclose(ends[0, 0], [0.3, 0.4, 0.0])
-    assert radii.tolist() == [0.1]
-    assert coal_capsule(ends[0], radii[0])[0].radius == 0.1
 
 
 def test_a_robot_with_one_link_that_has_a_shape_has_a_live_scene():
