@@ -37,8 +37,9 @@ class Decision(NamedTuple):
         stop_distance: of that pair, metres.
         warn_distance: of that pair, metres.
         rate: at which that distance grows, m/s; NaN if velocities are unknown.
-        braking_clearance: lower bound of the minimum clearance on the braking path, metres, of the
-            pair that limits the speed most, of those that do not move away; inf if none comes near.
+        braking_clearance: lower bound of the minimum clearance on the braking path, metres: of the
+            pair that decides, or if it moves away, of the one that allows the lowest scale; inf if
+            none comes within its warning distance.
     """
 
     scale: float = 1.0
@@ -172,13 +173,12 @@ def decide(
     braking. row: that of the candidate that decides, -1 without one: one that stops the robot, else
     one that is too close, else one that allows the lowest scale; among equal ones those that are
     too close now come before those that will be, and if none limits the speed, near ones before
-    others. braking: minimum clearance on the braking path of the pair with the lowest allowed scale
-    among those that come within their warning distance and do not move away, and of equal ones the
-    one that comes farthest within its stop distance; inf without any. calm: no flag is held, and
-    the scale is 1.
+    others. braking: minimum clearance on the braking path of the first pair in this order among
+    those that do not move away and come within their warning distance, inf without any: that of the
+    candidate that decides if it is one of them. calm: no flag is held, and the scale is 1.
     """
     scale, worst, worst_order = 1.0, -1, (1.0, 1.0, np.inf)
-    braking, braking_order = np.inf, (np.inf, np.inf)
+    braking, braking_order = np.inf, worst_order
     inside = near = stop = slow = approach = False
     held_inside = held_near = held_stop = held_slow = held_approach = False
     for row in range(count):
@@ -207,10 +207,10 @@ def decide(
             held_stop |= candidates[row, RATE] < -parting and not least > high
         scale = min(scale, allowed)
         order = _order(allowed, distance, margin, low, high)
+        if not (moves_away or least > high) and order < braking_order:
+            braking, braking_order = least, order
         if order < worst_order:
             worst, worst_order = row, order
-        if not (moves_away or least > high) and (allowed, order[2]) < braking_order:
-            braking, braking_order = least, (allowed, order[2])
     inside = _hold(memory, _INSIDE, inside, held_inside, cycles)
     near = _hold(memory, _NEAR, near, held_near, cycles)
     stop = _hold(memory, STOP_FLAG, stop, held_stop, cycles)

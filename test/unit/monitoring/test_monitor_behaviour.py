@@ -127,6 +127,30 @@ def test_leaves_hold_no_level_that_the_shapes_do_not_hold():
         assert state.level == level
 
 
+@pytest.mark.parametrize("first", ["post", "zone"])
+def test_a_stop_by_prediction_is_told_with_the_numbers_of_one_pair(first):
+    """Two pairs stop the robot; the other has a larger clearance, and a larger stop distance."""
+    balls = [
+        {"name": name, "type": "sphere", "radius": 0.1, "position": [0.2 + gap, 0.0, 0.0]}
+        for name, gap in (("post", 0.15), ("zone", 0.5))
+    ]
+    urdf = toys.robot(
+        toys.link("rail", ""), toys.link("ball"),
+        toys.joint("slide", "rail", "ball", "prismatic", xyz="0 0 0", axis="1 0 0"),
+    )  # fmt: skip
+    balls.sort(key=lambda ball: ball["name"] != first)
+    model = CollisionModel.from_urdf(urdf, scene={"obstacles": balls})
+    monitor = Monitor(model, narrow_phase="leaf")
+    monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("ball zone", 0.4, 0.3),)))
+    for k in range(10, -1, -1):  # braking at 2 m/s^2 after 0.05 s takes 0.3 m
+        now = 1.0 - k * PERIOD
+        state = monitor.update(["slide"], [-k * PERIOD], now, now, velocities=[1.0])
+    assert state.action == "stop" and set(state.pair) == {"ball", "post"}
+    assert state.decision.braking_clearance == pytest.approx(-0.15, abs=1e-3)
+    numbers = "0.150 m now, -0.150 m while braking between ball and post (stop at 0.020 m)"
+    assert state.message.startswith(f"cannot stop in time: {numbers}")
+
+
 def test_a_stop_by_prediction_names_joints_at_their_speed_limits():
     """Positions of another publisher jump: faster than the joint can be, so at its limit."""
     story = Story()
