@@ -23,7 +23,7 @@ SCENE = {"obstacles": [{"name": "crate", "type": "box", "size": [0.4, 0.4, 0.4],
 def build(name):
     if name in ("mixed", "chain"):
         return CollisionModel.from_urdf(MIXED if name == "mixed" else chain(5), scene=SCENE)
-    return load_model(name, max_leaves_per_link=2)
+    return load_model(name)
 
 
 def slow_near(model, q, limits):
