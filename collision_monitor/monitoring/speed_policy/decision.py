@@ -39,7 +39,8 @@ class Decision(NamedTuple):
         rate: at which that distance grows, m/s; NaN if velocities are unknown.
         braking_clearance: lower bound of the minimum clearance on the braking path, metres: of the
             pair that decides, or if it moves away, of the one that allows the lowest scale; inf if
-            none comes within its warning distance.
+            none comes within its warning distance. With a stop it may be the distance at which the
+            search ended, and not the smallest.
     """
 
     scale: float = 1.0
