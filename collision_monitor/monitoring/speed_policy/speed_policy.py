@@ -164,7 +164,8 @@ class DistancePolicy:
                 f"{thresholds.source}: per-pair thresholds require a monitor with a behaviour"
             )
         thresholds.of(())
-        self._warn_distance, self._stop_distance = thresholds.warn, thresholds.stop
+        self._stop_distance = thresholds.stop
+        self._warn_distance = max(thresholds.warn, thresholds.stop)  # a stop implies a warning
 
     def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:
         """Decide after a joint state.

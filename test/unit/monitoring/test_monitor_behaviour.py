@@ -108,8 +108,8 @@ def test_a_level_that_is_held_is_not_called_clear():
     assert story.at(0.3).message.startswith("clear: 0.300 m")
 
 
-def test_leaves_hold_no_level_that_the_shapes_do_not_hold():
-    """By its one leaf a box is within ``release_distance``, by its shape it is not."""
+def box_at_a_ball():
+    """A box, and where it is 0.103 m from a ball by its one leaf, and more by its shape."""
     ball = {"name": "ball", "type": "sphere", "radius": 0.1, "position": [1.0, 0.0, 0.0]}
     urdf = toys.robot(
         toys.link("rail", ""), toys.link("box", '<box size="0.2 0.2 0.2"/>'),
@@ -119,6 +119,18 @@ def test_leaves_hold_no_level_that_the_shapes_do_not_hold():
     there = model.distance([0.0]).distance - 0.103
     assert model.distance([there]).distance == pytest.approx(0.103, abs=1e-3)
     assert model.distance([there], exact=True).distance > 0.12
+    return model, there
+
+
+def test_shapes_decide_within_a_stop_distance_without_a_warning_distance():
+    model, there = box_at_a_ball()
+    monitor = Monitor(model, warn_distance=0.0, stop_distance=0.11, behaviour=None)
+    assert monitor.update(["slide"], [there], 1.0).level is Level.OK
+
+
+def test_leaves_hold_no_level_that_the_shapes_do_not_hold():
+    """By its one leaf a box is within ``release_distance``, by its shape it is not."""
+    model, there = box_at_a_ball()
     monitor, now = Monitor(model), 0.0
     for place, level in ((0.75, Level.WARN), (there, Level.OK)):
         for _ in range(200):
