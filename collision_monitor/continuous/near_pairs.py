@@ -3,7 +3,7 @@
 """Pairs of a model that may come near while the joints brake, and whether they separate.
 
 Few pairs come near, and successive braking paths are near each other: what is known of a pair from
-an earlier path mostly shows that it stays far away.
+an earlier cycle mostly shows that it stays far away.
 """
 
 from __future__ import annotations
@@ -23,11 +23,8 @@ from collision_monitor.hierarchy.query import move, near_leaves, nearest_of_link
 # Columns of ``candidates``: one row for each pair of links that may come near.
 COLUMNS = 9
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(COLUMNS)
-# Entries of ``state`` of `EarlierPairs`.
-WAY, REACTION, FORGOT, EXCESS = range(4)
 # Beyond this sum of ways, in metres, rounding would hide small ones.
 _LONGEST_WAY = 1e3
-_ROUNDING = 1e-6  # metres
 # Leaf pairs within this many metres of the nearest determine whether two links separate.
 NEARLY_NEAREST = 0.001
 
@@ -40,125 +37,80 @@ def separation_rate(view, i, j, velocities):
     return rate - point_speed(view, i, ax, ay, az, nx, ny, nz, velocities)
 
 
-class EarlierPairs(NamedTuple):
-    """What is known of the pairs of a model from earlier braking paths; arrays that are written.
+class KnownPairs(NamedTuple):
+    """What is known of the pairs of a model from earlier cycles; arrays that are written.
+
+    A bound holds later, less the way that both links came nearer at most since. Bounds are stored
+    with the way until then added: so they need no change while nobody asks for them.
 
     Values of the joints that move the links of a pair relative to each other are in the same
-    places of several arrays, from ``first[pair]`` to ``first[pair + 1]``.
+    places of two arrays, from ``first[pair]`` to ``first[pair + 1]``.
 
     Attributes:
-        distances: (pairs,) lower bounds of the distances at the start of a path.
-        bounds: (pairs,) lower bounds of the distances along the path.
-        until: (pairs,) the same, plus the way of that time.
-        reactions: (pairs,) seconds until braking begins.
+        distances: (pairs,) lower bounds of distances at the start of a path, plus the way between
+            the starts of all paths until then, metres.
+        bounds: (pairs,) lower bounds along a path, plus the way between all paths until then.
+        until: (pairs,) the same, plus how far any pair came nearer at most, one sum for all.
         leaves: (pairs, 2) the nearest leaves of the last measurement.
         first: (pairs + 1,)
         joints: (values,) indices in q.
-        weights: (values,) how far the links come nearer at most for a unit of the joint.
-        starts: (values,) position at the start of the path.
-        ends: (values,) position at the end of the path.
-        last: (3, nq) start, end and decelerations of the last path.
-        state: (4,) WAY, the sum of the ways between paths so far, by ``most``; REACTION, the last
-            reaction time; FORGOT, 1 if the last path made distances at earlier places useless;
-            EXCESS, the sum of ``excess``.
+        weights: (values,) how far the links come nearer at most for a unit of the joint, metres.
         most: (nq,) the largest weights of all pairs.
-        slides: (k, 4) sliding joints, for whose range the weights are: index in q, gain, offset,
-            and the largest position, metres.
         turns: (nq,) how far joints turn for a unit of each value of q, rad.
-        excess: (nq,) how far slides were beyond their range on any path that something is known
-            from: the farther out, the farther a turning joint moves a link.
+        excess: (nq,) of `note_slides`, metres.
+        moves: (3, nq) how far joints moved at most: from start to start of all paths so far, from
+            path to path, and along the last path.
+        last: (3, nq) start, end and decelerations of the last path.
+        reaction: (1,) seconds until braking begins on it.
     """
 
     distances: np.ndarray
     bounds: np.ndarray
     until: np.ndarray
-    reactions: np.ndarray
     leaves: np.ndarray
     first: np.ndarray
     joints: np.ndarray
     weights: np.ndarray
-    starts: np.ndarray
-    ends: np.ndarray
-    last: np.ndarray
-    state: np.ndarray
     most: np.ndarray
-    slides: np.ndarray
     turns: np.ndarray
     excess: np.ndarray
+    moves: np.ndarray
+    last: np.ndarray
+    reaction: np.ndarray
 
 
-def nothing_known(
-    weights: np.ndarray, leaves: np.ndarray, slides: np.ndarray, turns: np.ndarray
-) -> EarlierPairs:
-    """Return `EarlierPairs` for ``weights`` (pairs, nq) and any ``leaves`` (pairs, 2) of them."""
+def nothing_known(weights: np.ndarray, leaves: np.ndarray, turns: np.ndarray) -> KnownPairs:
+    """Return `KnownPairs` for ``weights`` (pairs, nq) and any ``leaves`` (pairs, 2) of them."""
     pairs, joints = map(np.ascontiguousarray, np.nonzero(weights))  # kernels are for one layout
-    count, values = weights.shape[0], np.zeros((2, len(joints)))
-    unknown, first = np.full((3, count), -np.inf), np.searchsorted(pairs, np.arange(count + 1))
-    return EarlierPairs(
-        *unknown, np.zeros(count), leaves, first, joints, weights[pairs, joints], *values,
-        np.zeros((3, weights.shape[1])), np.zeros(4), weights.max(axis=0, initial=0.0), slides,
-        turns, np.zeros(weights.shape[1]),
+    first = np.searchsorted(pairs, np.arange(len(weights) + 1))
+    return KnownPairs(
+        *np.full((3, len(weights)), -np.inf), leaves, first, joints, weights[pairs, joints],
+        weights.max(axis=0, initial=0.0), turns, np.zeros(len(turns)),
+        *np.zeros((2, 3, len(turns))), np.zeros(1),
     )  # fmt: skip
 
 
-# On two braking paths with equal decelerations and reaction times, the difference of the velocities
-# of a joint keeps its sign until both have stopped. So the difference of its positions is largest
-# at the start or at the end. Another reaction time adds at most twice the travel in the difference.
+@small_kernel
+def forget(known):
+    """Use nothing that is known from earlier cycles any more."""
+    known.distances[:] = -np.inf
+    known.bounds[:] = -np.inf
+    known.until[:] = -np.inf
 
 
 @small_kernel
-def _excess_of(earlier, pair):
-    """How far slides between two links are beyond their range at most, metres."""
-    excess = 0.0
-    if earlier.state[EXCESS] > 0.0:
-        for n in range(earlier.first[pair], earlier.first[pair + 1]):
-            excess += earlier.excess[earlier.joints[n]]
-    return excess
-
-
-@small_kernel
-def _way_from(earlier, pair, velocities, reaction):
-    """How far two links come nearer at most from the path of ``pair`` to the last one, metres."""
-    approach, late = 0.0, 2.0 * abs(reaction - earlier.reactions[pair])
-    excess = _excess_of(earlier, pair)
-    for n in range(earlier.first[pair], earlier.first[pair + 1]):
-        joint = earlier.joints[n]
-        start = abs(earlier.last[0, joint] - earlier.starts[n])
-        end = abs(earlier.last[1, joint] - earlier.ends[n])
-        weight = earlier.weights[n] + excess * earlier.turns[joint]
-        approach += weight * (max(start, end) + late * abs(velocities[joint]))
-    return approach
-
-
-@small_kernel
-def _moved(earlier, pair):
-    """How far two links came nearer at most since the start of the path of ``pair``, metres."""
-    travel, excess = 0.0, _excess_of(earlier, pair)
-    for n in range(earlier.first[pair], earlier.first[pair + 1]):
-        joint = earlier.joints[n]
-        weight = earlier.weights[n] + excess * earlier.turns[joint]
-        travel += weight * abs(earlier.last[0, joint] - earlier.starts[n])
-    return travel
-
-
-@small_kernel
-def _take_last_path(earlier, pair):
-    """Store the last path for ``pair``; return how far the links come nearer on it at most."""
-    travel, excess = 0.0, _excess_of(earlier, pair)
-    for n in range(earlier.first[pair], earlier.first[pair + 1]):
-        k = earlier.joints[n]
-        earlier.starts[n], earlier.ends[n] = earlier.last[0, k], earlier.last[1, k]
-        weight = earlier.weights[n] + excess * earlier.turns[k]
-        travel += weight * abs(earlier.ends[n] - earlier.starts[n])
-    return travel
-
-
-@small_kernel
-def forget(earlier):
-    """Use nothing that is known from earlier paths any more."""
-    earlier.distances[:] = -np.inf
-    earlier.bounds[:] = -np.inf
-    earlier.until[:] = -np.inf
+def _approaches(known, pair):
+    """How far two links come nearer at most by each row of ``known.moves``, metres."""
+    approach, shift, travel, beyond = 0.0, 0.0, 0.0, 0.0
+    for n in range(known.first[pair], known.first[pair + 1]):
+        beyond += known.excess[known.joints[n]]
+    for n in range(known.first[pair], known.first[pair + 1]):
+        joint = known.joints[n]
+        weight = known.weights[n] + beyond * known.turns[joint]
+        approach += weight * known.moves[0, joint]
+        shift += weight * known.moves[1, joint]
+        travel += weight * known.moves[2, joint]
+    return approach, shift, travel
 
 
 @small_kernel
@@ -168,30 +120,31 @@ def raised(bound, value):
 
 
 @small_kernel
-def keep_pair(earlier, pair, distance, bound):
+def keep_pair(known, pair, distance, bound):
     """Keep lower bounds of the distance of a pair now, and on the last path, metres.
 
     Those that stay away are left out of the next searches. Pairs with objects are not kept.
     """
-    if pair < len(earlier.bounds):
-        earlier.distances[pair] = raised(earlier.distances[pair], distance)
-        earlier.bounds[pair] = raised(earlier.bounds[pair], bound)
-        earlier.until[pair] = earlier.bounds[pair] + earlier.state[WAY]
+    if pair < len(known.bounds):
+        approach, shift, _ = _approaches(known, pair)
+        known.distances[pair] = raised(known.distances[pair], distance + approach)
+        known.bounds[pair] = raised(known.bounds[pair], bound + shift)
 
 
 @kernel
-def keep(earlier, pairs, distances, bounds):
+def keep(known, pairs, distances, bounds):
     """Keep lower bounds (k,) of distances of ``pairs`` now, and on the last path, metres."""
     for row in range(len(pairs)):
-        keep_pair(earlier, pairs[row], distances[row], bounds[row])
+        keep_pair(known, pairs[row], distances[row], bounds[row])
 
 
 @kernel
 def beyond_range(slides, q, beyond):
     """Write how far ``slides`` are beyond their range to ``beyond`` (nq,), at q (nq,); metres.
 
-    As `EarlierPairs.slides`; several may follow one value of q. Positions that are no number are as
-    far out as can be; finite, since 0 times infinity is no number.
+    ``slides`` (k, 4) are sliding joints: index in q, gain, offset, and the largest position in
+    metres. Several may follow one value of q. Positions that are no number are as far out as can
+    be; finite, since 0 times infinity is no number.
     """
     beyond[:] = 0.0
     for row in range(len(slides)):
@@ -202,104 +155,101 @@ def beyond_range(slides, q, beyond):
 
 
 @kernel
-def note_slides(earlier, path):
-    """Set `EarlierPairs.excess` for a ``path``, before it is searched.
+def note_slides(slides, path, excess):
+    """Set ``excess`` (nq,) for a ``path``, before it is searched; whether it has become less.
+
+    That is how far ``slides``, as of `beyond_range`, were beyond their range on any path that
+    something is known from: the farther out, the farther a turning joint moves a link.
 
     A slide within its range stops at its limit. Outside, the limit is not that of the robot. The
-    excess grows as slides go out. Once they are back by half, what is known from paths with the
-    larger excess is forgotten, as it holds for that only.
+    excess grows as slides go out. Once they are back by half it becomes less, and what is known
+    from paths with the larger excess must be forgotten.
     """
-    earlier.state[FORGOT] = earlier.state[EXCESS] = 0.0
+    is_less = False
     now, at_end, end = np.empty(len(path.q)), np.empty(len(path.q)), path.q.copy()
     for joint in range(len(end)):
         v, a = path.velocities[joint], path.decelerations[joint]
         end[joint] += braked(v, a, path.reaction, np.inf)
-    beyond_range(earlier.slides, path.q, now)
-    beyond_range(earlier.slides, end, at_end)
+    beyond_range(slides, path.q, now)
+    beyond_range(slides, end, at_end)
     for joint in range(len(now)):
         if now[joint] > 0.0:  # the farthest of the path is one of its ends
             now[joint] = max(now[joint], at_end[joint])
-        if now[joint] < 0.5 * earlier.excess[joint]:
-            earlier.state[FORGOT] = 1.0
+        if now[joint] < 0.5 * excess[joint]:
+            is_less = True
         else:
-            now[joint] = max(now[joint], earlier.excess[joint])
-        earlier.excess[joint] = now[joint]
-        earlier.state[EXCESS] += now[joint]  # sum() would take two seconds to compile
-    if earlier.state[FORGOT] > 0.0:
-        forget(earlier)
+            now[joint] = max(now[joint], excess[joint])
+        excess[joint] = now[joint]
+    return is_less
 
 
-@kernel
-def _advance(earlier, path):
-    """Store the last path, and add the way from the one before; return the sum."""
-    last, state = earlier.last, earlier.state
-    is_known, excess = True, state[EXCESS]
-    late = 2.0 * abs(path.reaction - state[REACTION])
-    state[REACTION] = path.reaction
+# On two braking paths with equal decelerations and reaction times, the difference of the velocities
+# of a joint keeps its sign until both have stopped. So the difference of its positions is largest
+# at the start or at the end. Another reaction time adds at most twice the travel in the difference.
+
+
+@small_kernel
+def _advance(known, path):
+    """Add the moves to this path; return how far any pair came nearer so far, at most, metres."""
+    last, moves, total = known.last, known.moves, 0.0
+    is_comparable, is_out = True, False
+    late = 2.0 * abs(path.reaction - known.reaction[0])
+    known.reaction[0] = path.reaction
     for joint in range(len(path.q)):
         q, v, a = path.q[joint], path.velocities[joint], path.decelerations[joint]
         end = q + braked(v, a, path.reaction, np.inf)
-        step = max(abs(q - last[0, joint]), abs(end - last[1, joint])) + late * abs(v)
-        state[WAY] += (earlier.most[joint] + excess * earlier.turns[joint]) * step
-        is_known = is_known and a == last[2, joint]
+        step, shift = abs(q - last[0, joint]), abs(end - last[1, joint])
+        moves[0, joint] += step
+        moves[1, joint] += max(step, shift) + late * abs(v)
+        moves[2, joint] = abs(end - q)
+        total += known.most[joint] * moves[1, joint]
+        is_comparable = is_comparable and a == last[2, joint]
+        is_out = is_out or known.excess[joint] > 0.0
         last[0, joint], last[1, joint], last[2, joint] = q, end, a
-    if not is_known:
-        forget(earlier)
-    if not state[WAY] < _LONGEST_WAY:
-        state[WAY] = 0.0
-        earlier.until[:] = -np.inf
-    return state[WAY]
+    if not total < _LONGEST_WAY or not is_comparable or is_out:  # weights are for slides in range
+        moves[:2], total = 0.0, 0.0
+        forget(known)
+    return total
 
 
 @kernel
-def near_pairs(
-    numbers, index, path, classes, enough, now, nearest, distance, earlier, candidates, size
-):
-    """Write the pairs of a model that may come near while braking to ``candidates``, but no RATE.
+def near_pairs(numbers, index, path, classes, enough, now, known, candidates, size):
+    """Write the pairs of a model that may come near on a `BrakingPath` to ``candidates``.
 
-    A row has the pair, its distance now (m) and the leaves with it, the maximum TRAVEL of both
-    links towards each other while braking, and LEAST, a lower bound of the distance meanwhile.
-    Near: nearer than ``enough`` (pairs,). GROUP is the class (pairs,) of a pair. With ``now``: only
-    pairs that are near at the start of the ``path``, a `BrakingPath`. Only pairs are measured that
-    may be near by what is known from earlier paths. ``distance`` is that of the pair ``nearest``
-    (-1: none), exact or of its leaves; if it contradicts what is known, nothing of that is used.
+    A row has the pair, its class (pairs,) as GROUP, its DISTANCE now and the leaves with it, the
+    maximum TRAVEL of both links towards each other on the path, and LEAST, a lower bound of the
+    distance meanwhile; but no RATE. Near: within ``enough`` (pairs,) metres. With ``now``, that is
+    at the start of the path. Only pairs are measured that may be near by what is known.
 
     Rows are written from ``size`` on; returns one past the last.
     """
     view = unpack(numbers, index)
-    velocities, reaction = path.velocities, path.reaction
     forward_kinematics(view, path.q)
     place_leaves(view, view.moving_leaves)
-    total = _advance(earlier, path)
-    if nearest >= 0:
-        least = earlier.bounds[nearest] - _way_from(earlier, nearest, velocities, reaction)
-        if not max(distance, 0.0) >= least - _ROUNDING:
-            forget(earlier)
+    total = _advance(known, path)
     for pair in range(len(enough)):
-        if earlier.until[pair] - total >= enough[pair] and pair != nearest:
+        if known.until[pair] - total > enough[pair]:
             continue
-        least = earlier.bounds[pair] - _way_from(earlier, pair, velocities, reaction)
-        if pair != nearest:
-            if least >= enough[pair]:
-                earlier.until[pair] = least + total
-                continue
-            if now and earlier.distances[pair] - _moved(earlier, pair) >= enough[pair]:
-                continue
-        apart, i, j = nearest_of_links(
+        approach, shift, travel = _approaches(known, pair)
+        distance = known.distances[pair] - approach
+        least = max(known.bounds[pair] - shift, distance - travel)
+        known.until[pair] = least + total
+        if least > enough[pair] or (now and distance > enough[pair]):
+            continue
+        distance, i, j = nearest_of_links(
             view, view.pairs[pair, 0], view.pairs[pair, 1],
-            earlier.leaves[pair, 0], earlier.leaves[pair, 1],
+            known.leaves[pair, 0], known.leaves[pair, 1],
         )  # fmt: skip
-        travel = _take_last_path(earlier, pair)
-        known = max(apart, distance) if pair == nearest else apart
-        least = max(least, known - travel)
-        earlier.distances[pair], earlier.bounds[pair] = known, least
-        earlier.until[pair], earlier.reactions[pair] = least + total, reaction
-        earlier.leaves[pair, 0], earlier.leaves[pair, 1] = i, j
-        if (known if now else least) > enough[pair]:
+        known.leaves[pair, 0], known.leaves[pair, 1] = i, j
+        if not least > distance - travel:  # true for NaN, too
+            least = distance - travel
+        known.distances[pair], known.bounds[pair] = distance + approach, least + shift
+        known.until[pair] = least + total
+        if (distance if now else least) > enough[pair]:
             continue
         candidates[size, PAIR], candidates[size, GROUP] = pair, classes[pair]
         candidates[size, LEAF_A], candidates[size, LEAF_B] = i, j
-        candidates[size, DISTANCE] = apart
+        candidates[size, DISTANCE] = distance
         candidates[size, TRAVEL], candidates[size, LEAST] = travel, least
         size += 1
     return size

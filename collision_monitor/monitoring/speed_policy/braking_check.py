@@ -14,10 +14,7 @@ from collision_monitor.continuous.near_pairs import (
     LEAST,
     PAIR,
     RATE,
-    forget,
-    note_slides,
 )
-from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.settings import (
@@ -116,11 +113,9 @@ class BrakingCheck:
     ) -> None:
         """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair of the model.
 
-        ``of_objects``: thresholds of pairs with objects of a live scene. Metres. What is known of
-        earlier paths is forgotten: it may be of shapes, and the new thresholds for leaves.
+        ``of_objects``: thresholds of pairs with objects of a live scene. Metres.
         """
-        self._paths.classes.set_thresholds(thresholds, of_objects)
-        forget(self._paths.earlier)
+        self._paths.set_thresholds(thresholds, of_objects)
 
     @property
     def thresholds(self) -> np.ndarray:
@@ -181,7 +176,7 @@ class BrakingCheck:
         )
         paths = self._paths
         if measured.exact is None:
-            count = self._use_leaves(inputs, measured.nearest)
+            count = self._use_leaves(inputs)
         else:
             count = self._exact.fill(inputs, measured, self._memory[STOP_FLAG] > 0.0)
         candidates, self._count = paths.candidates, count
@@ -209,12 +204,10 @@ class BrakingCheck:
             scale, inside, near, stop, slow, approach, pair, distance, low, high, rate, least
         )
 
-    def _use_leaves(self, inputs: BrakingInputs, nearest: Clearance) -> int:
+    def _use_leaves(self, inputs: BrakingInputs) -> int:
         """Fill the candidates of the paths, with distances of leaves; how many."""
         paths = self._paths
-        count = paths.coarse_search(
-            inputs, nearest=paths.number_of(nearest.links), distance=nearest.distance
-        )
+        count = paths.coarse_search(inputs)
         if not count:
             return 0
         candidates = paths.candidates[:count]
@@ -260,7 +253,6 @@ class BrakingCheck:
         # At rest: the search of a long path takes seconds on robots of hundreds of joints.
         inputs = BrakingInputs(q, moving, self._still, self.decelerations, 0.0, self._settings)
         inputs.path(2)
-        note_slides(self._paths.earlier, inputs.law)  # for robots with slides, after a warm-up
         count = self._paths.coarse_search(inputs)
         candidates = self._paths.candidates[:count].copy()
         if self._paths.live is not None:  # its first object comes while joint states do

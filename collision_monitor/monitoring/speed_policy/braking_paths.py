@@ -12,7 +12,6 @@ from collision_monitor.continuous import braking, braking_search, near_pairs
 from collision_monitor.continuous.near_pairs import (
     COLUMNS,
     DISTANCE,
-    FORGOT,
     GROUP,
     LEAST,
     PAIR,
@@ -24,6 +23,7 @@ from collision_monitor.hierarchy.packed import windows
 from collision_monitor.model.leaf_queries import ModelPairs
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.pair_rules import TOUCH
+from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.decision import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.pair_classes import PairClasses
@@ -100,7 +100,9 @@ class BrakingPaths:
         classes: thresholds and weights of the pairs.
         tables: of the pairs, as of `ModelPairs`.
         candidates: pairs of the last search, in rows as of `near_pairs`.
-        earlier: what is known of the pairs of the model from earlier searches.
+        known: what is known of the pairs of the model from earlier searches.
+        has_forgotten: whether the last `coarse_search` made distances at earlier configurations
+            useless: a slide was farther beyond its limits there than it is now.
         tests: number of configurations in the last search.
     """
 
@@ -115,28 +117,32 @@ class BrakingPaths:
         self.tests = 0
         self._no_parts = np.zeros(len(model.link_names), dtype=np.int64)
         bodies = model.bodies
-        slides = np.column_stack(
+        self._slides = np.column_stack(
             [
                 bodies.columns, bodies.gains, bodies.offsets,
                 largest_slides(bodies) + SLIDES_BEYOND,
             ]
         )[bodies.slides]  # fmt: skip
-        self.earlier = near_pairs.nothing_known(
+        self.has_forgotten = False
+        self.known = near_pairs.nothing_known(
             self.classes.pair_weights,
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
-            slides, self.classes.turns,
-        )  # fmt: skip
-        self._enough_for: tuple[tuple[float, int], np.ndarray] = ((-1.0, 0), np.empty(0))
+            self.classes.turns,
+        )
+        self._enough_for = np.nan, np.empty(0)
         self._space = empty_tables(*self.tables.arrays(), self.tables.most_moving_leaves).space(1)
         fill_balls(*self.tables.arrays(), self._space, np.arange(model_count))
 
-    @property
-    def has_forgotten(self) -> bool:
-        """Whether the last `coarse_search` made distances at earlier configurations useless.
+    def set_thresholds(
+        self, thresholds: np.ndarray, of_objects: Thresholds | None = None
+    ) -> None:
+        """As `PairClasses.set_thresholds`.
 
-        A slide was farther beyond its limits there than it is now.
+        What is known is forgotten: it may be of shapes, and the new thresholds for leaves.
         """
-        return self.earlier.state[FORGOT] > 0.0
+        self.classes.set_thresholds(thresholds, of_objects)
+        self._enough_for = np.nan, np.empty(0)
+        near_pairs.forget(self.known)
 
     def weights(self, groups: np.ndarray | slice, excess: np.ndarray | None = None) -> np.ndarray:
         """(k, nq) how far the links of pairs of classes (k,) come nearer for a unit of q, metres.
@@ -147,7 +153,7 @@ class BrakingPaths:
         """
         weights = self.classes.joint_weights[groups]
         if excess is None:
-            excess = self.earlier.excess
+            excess = self.known.excess
         if not excess.any():
             return weights
         beyond = (weights > 0.0) @ excess
@@ -168,52 +174,51 @@ class BrakingPaths:
         self._values = np.empty((leaf_pairs, 2))
         self.candidates = np.empty((pairs, COLUMNS))
 
-    def coarse_search(
-        self, inputs: BrakingInputs, now: bool = False, nearest: int = -1, distance: float = np.inf
-    ) -> int:
+    def coarse_search(self, inputs: BrakingInputs, now: bool = False) -> int:
         """Fill ``candidates`` with all pairs, with LEAST at the start; returns their number.
 
         Call `set_rates` after it. ``now``: only with pairs that are near without any motion.
-        ``nearest`` is the nearest pair, and ``distance`` its distance in metres, which may be
-        exact: if what is known from earlier paths contradicts it, nothing of that is used.
         """
-        count, model_count = 0, len(self.classes.of_pairs)
-        if len(self.earlier.slides):
-            near_pairs.note_slides(self.earlier, inputs.law)
-        if self.classes.object_classes:
+        count, classes = 0, self.classes
+        model_count = len(classes.of_pairs)
+        if len(self._slides):
+            self.has_forgotten = near_pairs.note_slides(
+                self._slides, inputs.law, self.known.excess
+            )
+            if self.has_forgotten:
+                near_pairs.forget(self.known)
+        if classes.object_classes:
             count = self.search_objects(inputs, now)
             if len(self.candidates) < count + model_count:
                 candidates = self.candidates[:count]
                 self._room(len(self._found), 2 * (count + model_count))
                 self.candidates[:count] = candidates
         return near_pairs.near_pairs(
-            *self.tables.arrays(), inputs.law, self.classes.of_pairs,
-            self._enough(inputs.settings), now, nearest if nearest < model_count else -1,
-            distance, self.earlier, self.candidates, count,
+            *self.tables.arrays(), inputs.law, classes.of_pairs, self._enough(inputs.settings), now,
+            self.known, self.candidates, count,
         )  # fmt: skip
 
     def _enough(self, settings: SpeedSettings) -> np.ndarray:
         """(pairs,) distances beyond which pairs of the model hold no flag, metres."""
-        key = settings.release_distance, self.classes.changes
-        if self._enough_for[0] != key:
+        if self._enough_for[0] != settings.release_distance:
             warn = self.classes.thresholds[: len(self.classes.of_pairs), 1]
-            self._enough_for = key, released(warn, settings)
+            self._enough_for = settings.release_distance, released(warn, settings)
         return self._enough_for[1]
 
     def search_objects(self, inputs: BrakingInputs, now: bool) -> int:
         """The part of `coarse_search` for pairs with live objects."""
-        if now:
-            inputs = inputs._replace(initial_velocities=np.zeros_like(inputs.q))
-        tables, classes = self.tables, self.classes
-        approach = self.weights(slice(None)) @ abs(inputs.path(1)[:, 1] - inputs.q)
-        approach[np.isnan(approach)] = np.inf  # too fast for numbers
+        tables, classes, q = self.tables, self.classes, inputs.q
+        travel = np.zeros(len(classes.warn))
+        if not now:
+            travel = self.weights(slice(None)) @ abs(inputs.path(1)[:, 1] - q)
+            travel[np.isnan(travel)] = np.inf  # too fast for numbers
         # The distances now up to which pairs can still matter.
-        limits = classes.warn + inputs.settings.release_distance + approach
+        limits = released(classes.warn, inputs.settings) + travel
         limits[: classes.object_classes.start] = -np.inf
         while True:
             count = near_pairs.near_objects(
                 *tables.arrays(), tables.leaf_links, tables.pair_table, classes.table, limits,
-                inputs.q, self._found, self._values, self._slots, self.candidates,
+                q, self._found, self._values, self._slots, self.candidates,
             )  # fmt: skip
             if count >= 0:
                 break
@@ -223,7 +228,7 @@ class BrakingPaths:
                 self._room(-2 * count, len(self.candidates))
         candidates = self.candidates[:count]
         groups = candidates[:, GROUP].astype(int)
-        candidates[:, TRAVEL] = approach[groups]
+        candidates[:, TRAVEL] = travel[groups]
         candidates[:, LEAST] = candidates[:, DISTANCE] - candidates[:, TRAVEL]
         return count
 
@@ -247,7 +252,7 @@ class BrakingPaths:
         They must be among the candidates of the last `coarse_search`. Those that stay away are left
         out of the next ones.
         """
-        near_pairs.keep(self.earlier, pairs, *map(np.ascontiguousarray, (distances, bounds)))
+        near_pairs.keep(self.known, pairs, *map(np.ascontiguousarray, (distances, bounds)))
 
     def bound_leaves(
         self, inputs: BrakingInputs, candidates: np.ndarray, stop: np.ndarray, enough: np.ndarray,
@@ -297,5 +302,5 @@ class BrakingPaths:
     def _beyond(self, q: np.ndarray) -> np.ndarray:
         """How far slides are beyond their range at q (nq,), for each value of q; metres."""
         beyond = np.empty(len(q))
-        near_pairs.beyond_range(self.earlier.slides, q, beyond)
+        near_pairs.beyond_range(self._slides, q, beyond)
         return beyond

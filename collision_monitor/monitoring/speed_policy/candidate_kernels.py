@@ -145,19 +145,19 @@ def take(candidates, needs, asked, found, nearest, distance, moves, rows):
 
 
 @kernel
-def drop_far(candidates, needs, bounds, earlier):
+def drop_far(candidates, needs, bounds, known):
     """Raise LEAST by ``bounds`` (n, intervals), and leave out who stays away; return the rest.
 
-    What is known is kept in ``earlier`` (`EarlierPairs`). Those that are left come first.
+    What is known is kept in ``known`` (`KnownPairs`). Those that are left come first.
     """
     size = 0
     for row in range(len(candidates)):
         own, now = int(needs[row, BOUNDS]), needs[row, NOW]
         if own >= 0:
-            known = min(bounds[own].min(), now)
-            candidates[row, LEAST] = max(candidates[row, LEAST], known)
+            on_path = min(bounds[own].min(), now)
+            candidates[row, LEAST] = max(candidates[row, LEAST], on_path)
         least = candidates[row, LEAST]
-        keep_pair(earlier, int(candidates[row, PAIR]), now, least)
+        keep_pair(known, int(candidates[row, PAIR]), now, least)
         if not least > needs[row, ENOUGH]:
             # Column by column: the assignment of a row takes two seconds to compile.
             for column in range(candidates.shape[1]):
@@ -242,7 +242,7 @@ def choose(candidates, needs, moves, scale, chosen):
 
 
 @kernel
-def take_paths(candidates, needs, earlier, stops, is_inside, parting, tolerance, rows):
+def take_paths(candidates, needs, known, stops, is_inside, parting, tolerance, rows):
     """Keep what was measured on the path; the ``rows`` (k,) whose leaves may know more: how many.
 
     These are those that cannot be measured on the path, that are not proven to keep their stop
@@ -251,7 +251,7 @@ def take_paths(candidates, needs, earlier, stops, is_inside, parting, tolerance,
     """
     count = 0
     for row in range(len(candidates)):
-        keep_pair(earlier, int(candidates[row, PAIR]), needs[row, NOW], needs[row, PROVEN])
+        keep_pair(known, int(candidates[row, PAIR]), needs[row, NOW], needs[row, PROVEN])
         bound, now = candidates[row, LEAST], needs[row, NOW]
         parts, measurable = candidates[row, RATE] > parting, needs[row, MEASURABLE] > 0.0
         if is_inside:

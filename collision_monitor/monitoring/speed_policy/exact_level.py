@@ -100,7 +100,7 @@ class ExactLevel:
         if not is_inside and inside < 0:
             return self.search(inputs, measured, holds)
         # After a cycle inside, only pairs that are near now are searched: one probably decides.
-        count = self._search_coarsely(inputs, inside >= 0, number, nearest.distance)
+        count = self._search_coarsely(inputs, inside >= 0)
         candidates = paths.candidates[:count]
         pairs = candidates[:, PAIR].astype(int)
         candidates[pairs == number, DISTANCE] = nearest.distance
@@ -168,11 +168,9 @@ class ExactLevel:
             )
         return distances
 
-    def _search_coarsely(
-        self, inputs: BrakingInputs, now: bool, nearest: int, distance: float
-    ) -> int:
+    def _search_coarsely(self, inputs: BrakingInputs, now: bool = False) -> int:
         """Number of candidates of `BrakingPaths.coarse_search`, which may replace the array."""
-        count = self._paths.coarse_search(inputs, now, nearest, distance)
+        count = self._paths.coarse_search(inputs, now)
         if self._paths.has_forgotten:
             self.measurements.forget()
         return count
@@ -195,12 +193,12 @@ class ExactLevel:
         paths, settings = self._paths, inputs.settings
         number, self._inside = paths.number_of(measured.nearest.links), -1
         if count is None:
-            count = self._search_coarsely(inputs, False, number, measured.nearest.distance)
+            count = self._search_coarsely(inputs)
         if not count:
             return 0
         candidates, needs = paths.candidates[:count], np.empty((count, NEEDS))
         bounds = self._bounds_so_far(inputs, measured, number, candidates, needs)
-        count = drop_far(candidates, needs, bounds.intervals, paths.earlier)
+        count = drop_far(candidates, needs, bounds.intervals, paths.known)
         if not count:
             return 0
         candidates, needs = candidates[:count], needs[:count]
@@ -223,7 +221,7 @@ class ExactLevel:
                 inputs, candidates, needs, chosen[:size], bounds, scale, end
             )
         size = take_paths(
-            candidates, needs, paths.earlier, stops, is_inside, parting, tolerance, unproven
+            candidates, needs, paths.known, stops, is_inside, parting, tolerance, unproven
         )
         unproven = unproven[:size]
         some = candidates[unproven]
@@ -271,8 +269,8 @@ class ExactLevel:
         )  # fmt: skip
         undecided(paths.classes.thresholds, empty, none, none, empty)
         take(candidates, needs, empty, none, 0, 0.0, False, empty)
-        drop_far(candidates, needs, np.empty((0, INTERVALS)), paths.earlier)
+        drop_far(candidates, needs, np.empty((0, INTERVALS)), paths.known)
         set_needs(candidates, needs, False, 0.0, 0.0, 0.0, 0.0)
         choose(candidates, needs, False, 0.0, empty)
-        take_paths(candidates, needs, paths.earlier, False, False, 0.0, 0.0, empty)
+        take_paths(candidates, needs, paths.known, False, False, 0.0, 0.0, empty)
         conclude(candidates, needs, empty, candidates, 0.0, 0.0)

@@ -80,7 +80,6 @@ class PairClasses:
             value of q, while no sliding joint is more than `SLIDES_BEYOND` beyond its limits;
             otherwise `BrakingPaths.weights`.
         turns: (nq,) how far joints turn for a unit of each value of q, rad.
-        changes: number of calls of `set_thresholds`.
     """
 
     def __init__(self, model: CollisionModel, live: LiveScene | None = None) -> None:
@@ -94,7 +93,7 @@ class PairClasses:
         self._kinds, self._kind_of_pairs = distinct_weights(
             self._reach, self._distances, self.tables.pair_rows[:model_count], model.name
         )
-        self._of_objects, self.changes = Thresholds(), 0
+        self._of_objects = Thresholds()
         # Of carried objects, with the pose and geometry that they had then.
         self._known_reach: WeakKeyDictionary[LiveObject, tuple] = WeakKeyDictionary()
         self.set_thresholds(self.thresholds[:model_count])
@@ -119,7 +118,6 @@ class PairClasses:
         groups, group_of = np.unique(keys, axis=0, return_inverse=True)
         self._of_model = self._kinds[groups[:, 0].astype(int)], groups[:, 1]
         self.of_pairs = group_of.ravel().astype(np.int64)
-        self.changes += 1
         classes = np.append(self.of_pairs, -1)  # one more entry, so that -1 stays -1
         self.table[:links, :links] = classes[self.tables.pair_table[:links, :links]]
         if of_objects is not None:

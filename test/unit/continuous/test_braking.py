@@ -32,7 +32,7 @@ SPEEDS = st.lists(st.floats(-1.5, 1.5), min_size=6, max_size=6).map(np.array)
 
 def paths_of(model):
     paths = BrakingPaths(model)
-    paths.classes.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
+    paths.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
     return paths
 
 
@@ -56,7 +56,7 @@ def path_of(q, v, decelerations, reaction, count=400):
 def rows_of(paths, q, v, decelerations=DECELERATIONS, **options):
     """{pair: row} of one look."""
     inputs = BrakingInputs(q, v, v, decelerations, REACTION, CAUTIOUS)
-    near_pairs.forget(paths.earlier)
+    near_pairs.forget(paths.known)
     count = paths.coarse_search(inputs)
     rows = paths.candidates[:count].copy()
     paths.set_rates(inputs, rows)
@@ -155,17 +155,6 @@ def test_other_decelerations_make_what_is_known_of_earlier_paths_useless():
         counts.append(paths.coarse_search(inputs))
         paths.keep(pairs, np.full(len(pairs), 9.0), np.full(len(pairs), 9.0))
     assert counts[0] > 0 and counts[1] == 0 and counts[2] == counts[0]
-
-
-def test_the_exact_distance_of_the_nearest_pair_may_keep_it_away():
-    paths, v = paths_of(MODEL), np.full(6, 0.1)
-    some = MODEL.random_configurations(1000)
-    q = next(row for row in some if 0.0 < MODEL.distance(row).distance < WARN)
-    nearest = int(MODEL.distances(q).argmin())
-    inputs = BrakingInputs(q, v, v, DECELERATIONS, REACTION, SETTINGS)
-    for distance, is_near in ((0.5 * WARN, True), (9.0, False), (0.5 * WARN, True)):
-        count = paths.coarse_search(inputs, nearest=nearest, distance=distance)
-        assert (nearest in paths.candidates[:count, PAIR]) is is_near
 
 
 def test_on_slides_all_is_as_by_hand():

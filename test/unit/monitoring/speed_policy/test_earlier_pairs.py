@@ -212,7 +212,7 @@ def test_large_positions_make_small_ways_no_smaller():
         joint("end", "arm", "tool", "fixed", xyz="2 0 0"),
     )  # fmt: skip
     paths, settings = BrakingPaths(model), SpeedSettings(release_distance=0.0)
-    paths.classes.set_thresholds(np.tile([0.02, 0.1], (len(model.pairs), 1)))
+    paths.set_thresholds(np.tile([0.02, 0.1], (len(model.pairs), 1)))
     q, still = np.zeros(len(model.joint_names)), np.zeros(len(model.joint_names))
     turn, count = model.joint_names.index("a_turn"), 0
     # The first is so far away as many ways of large positions are long.

@@ -40,7 +40,7 @@ class Paths:
         )
         self._exact = ExactPaths(self.model.twin())
         paths = BrakingPaths(self.model)
-        paths.classes.set_thresholds(np.tile([STOP, WARN], (len(self.model.pairs), 1)))
+        paths.set_thresholds(np.tile([STOP, WARN], (len(self.model.pairs), 1)))
         tables = paths.tables.pair_table.ravel().tolist(), paths.classes.table.ravel().tolist()
         of_pair = dict(zip(*tables, strict=True))
         of_pairs = [of_pair[k] for k in range(len(self.model.pairs))]
@@ -261,7 +261,7 @@ def test_successive_cycles_of_a_motion_measure_little(paths):
 def decision_by_search(model, thresholds, q, velocities, measured):
     """The decision of a search of all pairs on the braking path, without a memory."""
     paths, settings = BrakingPaths(model), SpeedSettings()
-    paths.classes.set_thresholds(thresholds)
+    paths.set_thresholds(thresholds)
     inputs = BrakingInputs(
         q, velocities, velocities, np.full(len(q), 4.0), settings.reaction_time, settings
     )
