@@ -213,12 +213,12 @@ def _advance(known, path):
 
 
 @kernel
-def near_pairs(numbers, index, path, classes, enough, now, known, candidates, size):
+def near_pairs(numbers, index, path, enough, now, known, candidates, size):
     """Write the pairs of a model that may come near on a `BrakingPath` to ``candidates``.
 
-    A row has the pair, its class (pairs,) as GROUP, its DISTANCE now and the leaves with it, the
-    maximum TRAVEL of both links towards each other on the path, and LEAST, a lower bound of the
-    distance meanwhile; but no RATE. Near: within ``enough`` (pairs,) metres. With ``now``, that is
+    A row has the pair, also as GROUP, its DISTANCE now and the leaves with it, the maximum TRAVEL
+    of both links towards each other on the path, and LEAST, a lower bound of the distance
+    meanwhile; but no RATE. Near: within ``enough`` (pairs,) metres. With ``now``, that is
     at the start of the path. Only pairs are measured that may be near by what is known.
 
     Rows are written from ``size`` on; returns one past the last.
@@ -247,7 +247,7 @@ def near_pairs(numbers, index, path, classes, enough, now, known, candidates, si
         known.until[pair] = least + total
         if (distance if now else least) > enough[pair]:
             continue
-        candidates[size, PAIR], candidates[size, GROUP] = pair, classes[pair]
+        candidates[size, PAIR] = candidates[size, GROUP] = pair
         candidates[size, LEAF_A], candidates[size, LEAF_B] = i, j
         candidates[size, DISTANCE] = distance
         candidates[size, TRAVEL], candidates[size, LEAST] = travel, least

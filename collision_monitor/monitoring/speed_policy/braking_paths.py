@@ -125,7 +125,7 @@ class BrakingPaths:
         )[bodies.slides]  # fmt: skip
         self.has_forgotten = False
         self.known = near_pairs.nothing_known(
-            self.classes.pair_weights,
+            self.classes.joint_weights,
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
             self.classes.turns,
         )
@@ -180,7 +180,7 @@ class BrakingPaths:
         Call `set_rates` after it. ``now``: only with pairs that are near without any motion.
         """
         count, classes = 0, self.classes
-        model_count = len(classes.of_pairs)
+        model_count = classes.object_classes.start
         if len(self._slides):
             self.has_forgotten = near_pairs.note_slides(
                 self._slides, inputs.law, self.known.excess
@@ -194,27 +194,28 @@ class BrakingPaths:
                 self._room(len(self._found), 2 * (count + model_count))
                 self.candidates[:count] = candidates
         return near_pairs.near_pairs(
-            *self.tables.arrays(), inputs.law, classes.of_pairs, self._enough(inputs.settings), now,
-            self.known, self.candidates, count,
+            *self.tables.arrays(), inputs.law, self._enough(inputs.settings), now, self.known,
+            self.candidates, count,
         )  # fmt: skip
 
     def _enough(self, settings: SpeedSettings) -> np.ndarray:
         """(pairs,) distances beyond which pairs of the model hold no flag, metres."""
         if self._enough_for[0] != settings.release_distance:
-            warn = self.classes.thresholds[: len(self.classes.of_pairs), 1]
+            warn = self.classes.warn[: self.classes.object_classes.start]
             self._enough_for = settings.release_distance, released(warn, settings)
         return self._enough_for[1]
 
     def search_objects(self, inputs: BrakingInputs, now: bool) -> int:
         """The part of `coarse_search` for pairs with live objects."""
         tables, classes, q = self.tables, self.classes, inputs.q
+        objects = slice(classes.object_classes.start, None)
         travel = np.zeros(len(classes.warn))
         if not now:
-            travel = self.weights(slice(None)) @ abs(inputs.path(1)[:, 1] - q)
+            travel[objects] = self.weights(objects) @ abs(inputs.path(1)[:, 1] - q)
             travel[np.isnan(travel)] = np.inf  # too fast for numbers
         # The distances now up to which pairs can still matter.
-        limits = released(classes.warn, inputs.settings) + travel
-        limits[: classes.object_classes.start] = -np.inf
+        limits = np.full(len(travel), -np.inf)
+        limits[objects] = released(classes.warn[objects], inputs.settings) + travel[objects]
         while True:
             count = near_pairs.near_objects(
                 *tables.arrays(), tables.leaf_links, tables.pair_table, classes.table, limits,
@@ -264,7 +265,7 @@ class BrakingPaths:
         pair comes within its ``stop`` distance (k,), metres: then LEAST of all is a distance.
         """
         pairs = candidates[:, PAIR].astype(int)
-        with_objects = pairs[pairs >= len(self.classes.of_pairs)]
+        with_objects = pairs[pairs >= self.classes.object_classes.start]
         if len(with_objects):
             fill_balls(*self.tables.arrays(), self._space, with_objects)
         before = candidates[:, LEAST].copy()

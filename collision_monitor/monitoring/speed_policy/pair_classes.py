@@ -1,6 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Classes of pairs with the same reach and warning distance, for braking paths."""
+"""Thresholds and weights of pairs, for braking paths.
+
+Each pair of the model is a class of its own. Pairs with objects form few classes: each link has one
+with all static objects of the same warning distance.
+"""
 
 from __future__ import annotations
 
@@ -24,54 +28,30 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 20_000_000  # in an array; some of this size are needed at a time
 
 
-def distinct_weights(
-    reach: np.ndarray, distances: np.ndarray, ends: np.ndarray, name: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """(weights (kinds, joints), kind of each pair).
-
-    Args:
-        reach: (links, joints) as of `CollisionModel.link_reach`.
-        distances: (links, joints) as of `CollisionModel.axis_distances`.
-        ends: (pairs, 2) numbers of links.
-        name: of the robot, for the message.
+def check_size(pairs: int, joints: int, name: str) -> None:
+    """Check that the weights of all pairs of a robot fit into memory.
 
     Raises:
-        LoadingLimitError: they would not fit into memory.
+        LoadingLimitError: they do not.
     """
-    if not reach.shape[1] or not len(ends):
-        return np.zeros((1, reach.shape[1])), np.zeros(len(ends), dtype=np.int64)
-    link_kinds, of_link = np.unique(np.hstack([reach, distances]), axis=0, return_inverse=True)
-    kinds, of_pair = np.unique(
-        np.sort(of_link.ravel()[ends], axis=1), axis=0, return_inverse=True
-    )
-    if kinds.shape[0] * reach.shape[1] > MOST_NUMBERS:
+    if pairs * joints > MOST_NUMBERS:
         raise LoadingLimitError(
-            f"'{name}' cannot be monitored: {len(kinds)} kinds of pairs times {reach.shape[1]} "
-            f"joints are {len(kinds) * reach.shape[1]} weights of the braking check; at most "
-            f"{MOST_NUMBERS} are possible: leave out links, or disable pairs in the SRDF"
+            f"'{name}' cannot be monitored: {pairs} pairs times {joints} joints are "
+            f"{pairs * joints} weights of the braking check; at most {MOST_NUMBERS} are possible: "
+            "leave out links, or disable pairs in the SRDF"
         )
-    travel, away = np.hsplit(link_kinds, 2)
-    one, other = kinds.T
-    weights = relative_reach(travel[one], travel[other], (away[one], away[other]))
-    # By their bytes: sorting rows of many joints takes seconds.
-    number: dict[bytes, int] = {}
-    of_kind = np.array([number.setdefault(row.tobytes(), len(number)) for row in weights])
-    first = np.unique(of_kind, return_index=True)[1]
-    return weights[first], of_kind[of_pair.ravel()]
 
 
 class PairClasses:
     """Thresholds and classes of the pairs of a model and its live scene.
 
-    Classes are first those of the model, then those with objects. An object that is added or
-    removed changes only its own row of the tables: each link forms one class with all static
-    objects of the same warning distance.
+    Classes are first the pairs of the model, then those with objects. An object that is added or
+    removed changes only its own row of the tables.
 
     Attributes:
         tables: of the pairs, as of `ModelPairs`.
         live: the live scene, or None.
         table: like ``pair_table``, with classes instead of pairs.
-        of_pairs: (pairs of the model,) their classes.
         thresholds: (pairs, 2) stop and warning distance of each pair, metres.
         widest_warning: the largest warning distance of the pairs that are there, metres.
         warn: (classes,) warning distances, metres.
@@ -90,20 +70,14 @@ class PairClasses:
         self._bodies = bodies = model.bodies
         (self.turns,) = by_position(bodies, np.where(bodies.slides, 0.0, 1.0)[None])
         self._reach, self._distances = model.link_reach(), model.axis_distances()
-        self._kinds, self._kind_of_pairs = distinct_weights(
-            self._reach, self._distances, self.tables.pair_rows[:model_count], model.name
-        )
+        check_size(model_count, self._reach.shape[1], model.name)
+        self.joint_weights = self._of_model = by_position(bodies, model.pair_reach())
         self._of_objects = Thresholds()
         # Of carried objects, with the pose and geometry that they had then.
         self._known_reach: WeakKeyDictionary[LiveObject, tuple] = WeakKeyDictionary()
         self.set_thresholds(self.thresholds[:model_count])
         if live is not None:
             live.watch(self._on_change)
-
-    @property
-    def pair_weights(self) -> np.ndarray:
-        """(pairs of the model, nq) weights as ``joint_weights``, by pair."""
-        return by_position(self._bodies, self._kinds)[self._kind_of_pairs]
 
     def set_thresholds(
         self, thresholds: np.ndarray, of_objects: Thresholds | None = None
@@ -114,12 +88,7 @@ class PairClasses:
         """
         pairs, links = len(thresholds), len(self._reach)
         self.thresholds[:pairs] = thresholds
-        keys = np.column_stack([self._kind_of_pairs, thresholds[:, 1]])
-        groups, group_of = np.unique(keys, axis=0, return_inverse=True)
-        self._of_model = self._kinds[groups[:, 0].astype(int)], groups[:, 1]
-        self.of_pairs = group_of.ravel().astype(np.int64)
-        classes = np.append(self.of_pairs, -1)  # one more entry, so that -1 stays -1
-        self.table[:links, :links] = classes[self.tables.pair_table[:links, :links]]
+        self.table[:links, :links] = self.tables.pair_table[:links, :links]
         if of_objects is not None:
             self._of_objects = of_objects
             self.thresholds[pairs:] = self._usual_thresholds
@@ -168,7 +137,7 @@ class PairClasses:
         """
         key = (one, other, warn)
         if key not in self._classes:
-            self._classes[key] = len(self._of_model[0]) + len(self._rows)
+            self._classes[key] = len(self._of_model) + len(self._rows)
             first, away = self._reach_of_carrier(-2 - one), np.inf
             if one >= 0:
                 first, away = self._reach[one], self._distances[one]
@@ -184,17 +153,16 @@ class PairClasses:
     def _publish_classes(self, is_new: bool = False) -> None:
         """Use all classes in the next search, those of objects only if there are any."""
         of_objects = [] if self.live is None or self.live.is_empty else self._rows
-        weights, warn = self._of_model
-        if not is_new and len(warn) + len(of_objects) == len(self.warn):
+        count = len(self._of_model)
+        if not is_new and count + len(of_objects) == len(self.warn):
             return
+        self.joint_weights, warn = self._of_model, self.thresholds[:count, 1].copy()
         if of_objects:
-            more = zip(*of_objects, strict=True)
-            weights, warn = (
-                np.concatenate(both) for both in zip(self._of_model, more, strict=True)
-            )
-        self.joint_weights = by_position(self._bodies, weights)
-        self.warn = np.ascontiguousarray(warn)
-        self.object_classes = range(len(self._of_model[0]), len(warn))
+            weights, more = map(np.array, zip(*of_objects, strict=True))
+            self.joint_weights = np.vstack([self._of_model, by_position(self._bodies, weights)])
+            warn = np.r_[warn, more]
+        self.warn = warn
+        self.object_classes = range(count, len(warn))
         usual = 0.0 if self.live is None else self._usual_thresholds[1]
         self.widest_warning = max(float(warn.max(initial=0.0)), usual)
 

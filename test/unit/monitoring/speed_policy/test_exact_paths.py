@@ -41,10 +41,7 @@ class Paths:
         self._exact = ExactPaths(self.model.twin())
         paths = BrakingPaths(self.model)
         paths.set_thresholds(np.tile([STOP, WARN], (len(self.model.pairs), 1)))
-        tables = paths.tables.pair_table.ravel().tolist(), paths.classes.table.ravel().tolist()
-        of_pair = dict(zip(*tables, strict=True))
-        of_pairs = [of_pair[k] for k in range(len(self.model.pairs))]
-        self._weights = paths.classes.joint_weights[of_pairs]
+        self._weights = paths.classes.joint_weights
 
     def inputs(self, q, v):
         return BrakingInputs(q, v, v, np.full(len(q), 4.0), 0.05, SpeedSettings())
