@@ -74,13 +74,26 @@ def check_root(
             f"{document.where(root)}: the root element is <{root.tag}>, expected <robot>{hint}"
         )
     for element in root.iter(etree.Element):
-        if element.tag.startswith("{") and "xacro" in element.tag:
-            name = etree.QName(element).localname
-            if name == "property" and not _has_expressions(root):
-                continue  # vendors leave some behind
-            raise error(
-                f"{document.where(element)}: <xacro:{name}> is not expanded; run xacro first"
-            )
+        name = _name_in_xacro(element)
+        if name == "xacro:property" and not _has_expressions(root):
+            continue  # vendors leave some behind
+        if name:
+            what = "run xacro first" if ":" in name else f"write <xacro:{name}> and run xacro"
+            raise error(f"{document.where(element)}: <{name}> is not expanded; {what}")
+
+
+def _name_in_xacro(element: etree._Element) -> str:
+    """Tag of an element that xacro would replace, empty for others.
+
+    xacro knows its elements by their prefix, whatever it is declared as. In old files <include> and
+    <macro> have none, and xacro leaves them as they are.
+    """
+    tag = element.tag
+    if tag.startswith("{"):
+        is_of_xacro = element.prefix == "xacro" or "xacro" in tag
+        return f"xacro:{etree.QName(element).localname}" if is_of_xacro else ""
+    is_old = tag in ("include", "macro") and element.getparent() is element.getroottree().getroot()
+    return tag if is_old or tag.startswith("xacro:") else ""
 
 
 def _has_expressions(root: etree._Element) -> bool:

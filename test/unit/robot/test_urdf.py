@@ -197,6 +197,22 @@ CASES = {
         left_behind(collision("<geometry><box size='${a} 1 1'/></geometry>")),
         "<xacro:property> is not expanded; run xacro first",
     ),
+    "xacro without a namespace": (
+        robot(link("a"), "<xacro:include filename='arm.xacro'/>"),
+        ":3: <xacro:include> is not expanded; run xacro first",
+    ),
+    "xacro in another namespace": (
+        robot(link("a"), "<xacro:arm xmlns:xacro='http://example.org/interface'/>"),
+        ":3: <xacro:arm> is not expanded; run xacro first",
+    ),
+    "include of old xacro": (
+        robot(link("a"), "<include filename='arm.xacro'/>"),
+        ":3: <include> is not expanded; write <xacro:include> and run xacro",
+    ),
+    "macro of old xacro": (
+        robot(link("a"), "<macro name='arm'/>"),
+        ":3: <macro> is not expanded; write <xacro:macro> and run xacro",
+    ),
     "no links": (robot(), "'r' has no links"),
     "nothing to monitor": (robot(link("a", "<visual/>")), "'r' has no collision geometry: nothing"),
     "link without name": (robot("<link/>"), ":2: a <link> without a name"),
