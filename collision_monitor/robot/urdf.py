@@ -45,6 +45,8 @@ from collision_monitor.robot.urdf_elements import Elements, prune
 
 _LONG_MESH = 20.0  # metres; a link of 2 cm in millimetres, longer than links of robots are
 
+_OF_SRDF = ("group", "group_state", "disable_collisions")
+
 # -- joints of a URDF that follow other joints --
 
 
@@ -202,7 +204,7 @@ def _limits(
     if lower > upper:
         raise RobotDescriptionError(
             f"{where}: joint {joint.name!r}: the lower limit {lower:g} is above the upper limit "
-            f"{upper:g}"
+            f'{upper:g}; if they are swapped, write lower="{upper:g}" upper="{lower:g}"'
         )
     if missing:
         only = f", so it is sampled at {lower:g} only" if lower == upper else ""
@@ -223,7 +225,11 @@ def _limits(
 def check_names(urdf: parser.Robot, elements: Elements) -> None:
     """Raise RobotDescriptionError on no links, a name used twice or an unknown link."""
     if not urdf.links:
-        raise RobotDescriptionError(f"{elements.document.name}: robot {urdf.name!r} has no links")
+        is_srdf = any(True for _ in elements.document.root.iter(*_OF_SRDF))
+        hint = "; this is an SRDF, a URDF is expected" if is_srdf else ""
+        raise RobotDescriptionError(
+            f"{elements.document.name}: robot {urdf.name!r} has no links{hint}"
+        )
     for what, items, places in (
         ("link", urdf.links, elements.links),
         ("joint", urdf.joints, elements.joints),

@@ -214,6 +214,10 @@ CASES = {
         ":3: <macro> is not expanded; write <xacro:macro> and run xacro",
     ),
     "no links": (robot(), "'r' has no links"),
+    "an SRDF": (
+        robot("<group name='arm'/>"),
+        "'r' has no links; this is an SRDF, a URDF is expected",
+    ),
     "nothing to monitor": (robot(link("a", "<visual/>")), "'r' has no collision geometry: nothing"),
     "link without name": (robot("<link/>"), ":2: a <link> without a name"),
     "joint without name": (robot(link("a"), "<joint type='fixed'/>"), ":3: a <joint> without a n"),
@@ -244,7 +248,8 @@ CASES = {
     "axis not finite": (two("<axis xyz='0 0 nan'/>"), "<axis xyz=...>: expected finite numbers"),
     "limits crossed": (
         two("<limit lower='1' upper='-1'/>"),
-        ":4: joint 'j': the lower limit 1 is above the upper limit -1",
+        ":4: joint 'j': the lower limit 1 is above the upper limit -1; if they are swapped, write "
+        'lower="-1" upper="1"',
     ),
     "limits infinite": (two("<limit lower='-inf' upper='1'/>"), "<limit lower=...>: expected f"),
     "joint origin": (two("<origin xyz='1 2'/>"), ":4: joint 'j': <origin xyz=...>: expected 3"),
