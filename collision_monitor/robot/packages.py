@@ -52,6 +52,7 @@ class Packages:
 def find_packages(top: Path, most_folders: int = _MOST_FOLDERS) -> Packages:
     """Find packages by the name in their package.xml, at any depth below ``top``.
 
+    One without a name is called as its folder, as packages were before they had this file.
     As colcon does: hidden folders and those with a COLCON_IGNORE, AMENT_IGNORE or CATKIN_IGNORE
     are skipped (but not ``top`` itself), nothing is searched for inside a
     package, and symbolic links are followed, to each folder once.
@@ -326,7 +327,7 @@ def _package_name(folder: Path) -> str | None:
         name = parse_xml(manifest).root.findtext("name")
     except RobotDescriptionError:
         return None  # a broken manifest: not this package
-    return None if name is None else name.strip()
+    return (name or "").strip() or os.path.basename(os.path.abspath(folder))
 
 
 def _path_list(variable: str) -> list[Path]:

@@ -57,6 +57,12 @@ def test_packages_are_found_by_their_manifest_at_any_depth(tmp_path, monkeypatch
     assert FileFinder().find(URI, "x") == path
 
 
+def test_a_package_without_a_name_is_called_as_its_folder(tmp_path):
+    path = _checkout(tmp_path / "vendor" / "models" / "arm", name="")
+    _checkout(tmp_path / "vendor" / "models" / "hand", name=" ")
+    assert FileFinder([tmp_path]).find(URI, "x") == path
+
+
 @pytest.mark.parametrize("marker", ["COLCON_IGNORE", "AMENT_IGNORE", "CATKIN_IGNORE"])
 def test_ignored_folders_are_not_searched(tmp_path, marker):
     _checkout(tmp_path / "old" / "Arm_ROS2")
