@@ -104,7 +104,7 @@ class PairQueries(LeafQueries):
         # Before any query, because queries write to the arrays.
         self.content = content_key(
             *arrays, self.lower, self.upper, self.joint_names, placed.obstacle_names,
-            self.exact_shapes.content,
+            self.exact_shapes.content, [self.robot.parts.get(name) for name in self.link_names],
         )  # fmt: skip
 
     def distances(

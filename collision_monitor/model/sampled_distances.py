@@ -27,7 +27,6 @@ from collision_monitor.model.pair_rules import (
     SOMETIMES,
     VERSION,
 )
-from collision_monitor.robot.pairs import are_of_one_robot
 
 # The least distance is searched from so many of these, by steps in parts of the joint ranges.
 _STARTS, _FIRST_STEP, _LAST_STEP = 4, 0.1, 1e-3
@@ -184,7 +183,8 @@ def _distances(
 
 def is_of_one_robot(model: Any, pair: tuple[str, str]) -> bool:
     """Whether a pair is of two links of one robot; obstacles and robots are placed by the user."""
-    return model.bodies.link_bodies.keys() >= set(pair) and are_of_one_robot(*pair)
+    parts = model.robot.parts
+    return parts.keys() >= set(pair) and parts[pair[0]] == parts[pair[1]]
 
 
 def few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:

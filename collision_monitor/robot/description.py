@@ -107,6 +107,14 @@ class Robot:
         """The joints by name."""
         return {joint.name: joint for joint in self.joints}
 
+    @cached_property
+    def parts(self) -> dict[str, int]:
+        """The robot that each link belongs to, by number: those put together are several."""
+        parts = {self.root: 0}
+        for number, joint in enumerate(self.joints, 1):
+            parts[joint.child] = number if joint.name in self.mounts else parts[joint.parent]
+        return parts
+
     def joints_above(self, link: str) -> list[Joint]:
         """Joints from a link up to the root."""
         joints = []

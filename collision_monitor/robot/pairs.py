@@ -22,11 +22,6 @@ NEIGHBOURS = "neighbours over one joint"
 MAY_COLLIDE = "they may also collide elsewhere"
 
 
-def are_of_one_robot(link_a: str, link_b: str) -> bool:
-    """Whether links are not of two robots of a cell, such as left/arm and right/arm."""
-    return link_a.rpartition("/")[0] == link_b.rpartition("/")[0]
-
-
 @dataclass(frozen=True)
 class UnmonitoredPair:
     """A pair of links that is not checked, and the reason.

@@ -244,15 +244,24 @@ def test_two_shoulders_that_are_apart_at_zero_are_checked():
 
 
 @pytest.mark.parametrize("apart", [0.25, 0.35])  # in each other, or in most configurations
-def test_pairs_of_two_robots_are_never_left_out(apart):
+@pytest.mark.parametrize("prefixes", [("left/", "right/"), ("left_", "right_"), ("", "other_")])
+def test_pairs_of_two_robots_are_never_left_out(apart, prefixes):
     urdf = robot(shoulder("base", "shoulder"))
     robots = (
-        RobotSource(urdf, "", "left", "left/"),
-        RobotSource(urdf, "", "right", "right/", (apart, 0.0, 0.0, 0.0, 0.0, 0.0)),
+        RobotSource(urdf, "", "left", prefixes[0]),
+        RobotSource(urdf, "", "right", prefixes[1], (apart, 0.0, 0.0, 0.0, 0.0, 0.0)),
     )
     model = Recipe(robots).load().model
-    assert {"left/shoulder", "right/shoulder"} in [set(pair) for pair in model.pairs]
+    assert {f"{prefix}shoulder" for prefix in prefixes} in [set(pair) for pair in model.pairs]
     assert any("under ignore:" in text for text in model.warnings) == (apart == 0.25)
+
+
+def test_a_robot_whose_names_have_slashes_is_one_robot():
+    urdf = hand_urdf((-0.02, 0.0), (-0.02, 0.0))
+    for name in ("left", "right"):
+        urdf = urdf.replace(f'"{name}"', f'"/{name}/finger"')
+    model = CollisionModel.from_urdf(urdf)
+    assert model.pairs == [] and list(reasons(model)) == [{"/left/finger", "/right/finger"}]
 
 
 @pytest.mark.parametrize("pad", [False, True])  # under the arm at zero

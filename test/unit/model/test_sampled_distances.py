@@ -131,13 +131,14 @@ def test_thresholds_at_home_are_never_above_those_of_other_pairs(warn, stop, exp
     assert monitor.behaviour.thresholds[0] == pytest.approx(expected, abs=1e-6)
 
 
-def test_only_links_of_one_robot_rest_near_each_other_and_only_where_no_links_touch():
+@pytest.mark.parametrize("end", ["/", "_"])  # of the prefixes
+def test_only_links_of_one_robot_rest_near_each_other_and_only_where_no_links_touch(end):
     boxes = two_boxes(0.015, upper=1.0, lower=-0.03)
     assert boxes.sampled_distances().at_home == pytest.approx([0.015])
     assert near_by_design(two_boxes(0.0001, upper=1.0, lower=-0.03), 0.02, 0.1) == {}
     cell = compose([
-        Mounted(boxes.robot, "one/"),
-        Mounted(boxes.robot, "two/", np.eye(4) + np.diag([0.025], 3)),
+        Mounted(boxes.robot, f"one{end}"),
+        Mounted(boxes.robot, f"two{end}", np.eye(4) + np.diag([0.025], 3)),
     ])  # fmt: skip
     both = CollisionModel(cell)
     sampled = both.sampled_distances()
@@ -145,8 +146,8 @@ def test_only_links_of_one_robot_rest_near_each_other_and_only_where_no_links_to
     assert is_near.sum() == 2 < len(both.pairs)
     assert all(len({name[:3] for name in both.pairs[k]}) == 1 for k in sampled.pairs[is_near])
     touching = CollisionModel(compose([
-        Mounted(boxes.robot, "one/"),
-        Mounted(two_boxes(-0.001, upper=1.0, lower=-0.03).robot, "two/", np.eye(4)),
+        Mounted(boxes.robot, f"one{end}"),
+        Mounted(two_boxes(-0.001, upper=1.0, lower=-0.03).robot, f"two{end}", np.eye(4)),
     ]))  # fmt: skip
     assert (touching.sampled_distances().at_home == sampled_distances.REACH).all()
 

@@ -4,6 +4,8 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +181,9 @@ def test_a_robot_of_robots_can_be_a_part():
         "world_to_one_stand", "world_to_two_stand",
         *(f"{n}_stand_to_{k}_base" for n in ("one", "two") for k in "ab"),
     }  # fmt: skip
+    names = [(whole.parts[name], name) for name in whole.links if name.endswith(("base", "hand"))]
+    robots = [[name[:5] for _, name in some] for _, some in groupby(names, itemgetter(0))]
+    assert robots == [["one_a"] * 2, ["one_b"] * 2, ["two_a"] * 2, ["two_b"] * 2]
     assert [j.name for j in whole.joints if j.moves] == [
         f"{n}_{k}_{j}" for n in ("one", "two") for k in "ab" for j in ("j1", "j2")
     ]
