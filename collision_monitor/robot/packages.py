@@ -12,7 +12,6 @@ Descriptions and messages from topics name files in packages and in the given fo
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import re
@@ -362,9 +361,9 @@ def _exists(path: Path) -> bool:
 
 
 def _similar(path: Path) -> Path | None:
-    """A file or folder that exists, with a name that differs from ``path`` least.
+    """A file or folder that exists, whose path differs in case and separators of words only.
 
-    Names may differ in case only: meshes from Windows.
+    Such are meshes from Windows. Others, however similar, are the meshes of other links.
     """
     folder, rest = path, []
     while not _exists(folder):
@@ -376,12 +375,15 @@ def _similar(path: Path) -> Path | None:
             names = sorted(os.listdir(folder))
         except OSError:
             return None
-        close = [other for other in names if other.casefold() == name.casefold()]
-        close += difflib.get_close_matches(name, names, 1, 0.8)
+        close = [other for other in names if _plain(other) == _plain(name)]
         if not close:
             return None
         folder /= close[0]
     return folder
+
+
+def _plain(name: str) -> str:
+    return re.sub("[-_ ]", "", name).casefold()
 
 
 def publishable(
