@@ -34,7 +34,7 @@ from collision_monitor.common.limits import (
     is_limited,
 )
 from collision_monitor.common.safe_files import ReceivedText, XmlDocument, parse_xml
-from collision_monitor.common.text import MOST_NAMED, shortened, six_digits
+from collision_monitor.common.text import MOST_NAMED, closest, shortened, six_digits
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.geometry.segments import ROUNDING
@@ -242,12 +242,13 @@ def check_names(urdf: parser.Robot, elements: Elements) -> None:
                     f"{first[item.name]}"
                 )
             first[item.name] = place
-    known = {link.name for link in urdf.links}
+    known = dict.fromkeys(link.name for link in urdf.links)
     for joint, place in zip(urdf.joints, elements.joints, strict=True):
         for end, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in known:
                 raise RobotDescriptionError(
-                    f"{place}: joint {joint.name!r}: its {end} link {link!r} does not exist"
+                    f"{place}: joint {joint.name!r}: its {end} link {link!r} does not exist; add "
+                    f'<link name="{link}"/>, or name one of the links: {closest(link, known)}'
                 )
 
 

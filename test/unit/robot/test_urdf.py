@@ -232,7 +232,11 @@ CASES = {
     "no child": (two().replace("<child link='b'/>", ""), ":4: joint 'j': no <child link=...>"),
     "parent no link": (two().replace("<parent link='a'/>", "<parent/>"), "'j': <parent link=...>"),
     "two parents in joint": (two("<parent link='a'/>"), ":4: joint 'j': a second <parent>"),
-    "unknown parent": (two().replace("t link='a'", "t link='x'"), "'j': its parent link 'x'"),
+    "unknown parent": (
+        two().replace("t link='a'", "t link='x'"),
+        "'j': its parent link 'x' does not exist; add <link name=\"x\"/>, or name one of the "
+        "links: a, b",
+    ),
     "unknown child": (two().replace("d link='b'", "d link='x'"), "'j': its child link 'x'"),
     "two roots": (robot(link("a"), link("b")), "2 root links, a robot has one: 'a', 'b'"),
     "two parents": (
