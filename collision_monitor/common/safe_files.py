@@ -38,6 +38,8 @@ _ENCODINGS = re.compile(
 _LAST_LINE = 65535  # libxml2 keeps 16 bits of it, and more only for some elements
 _DECLARATION = re.compile(r"<\?xml\s.*?\?>", re.DOTALL)
 _DECLARED_ENCODING = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+# tinyxml, which reads URDFs elsewhere, ends a comment at the first "-->", whatever is inside.
+_COMMENT = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
 _PROLOG_ITEM = re.compile(r"\s+|<!--.*?-->|<\?.*?\?>", re.DOTALL)
 
 
@@ -88,8 +90,9 @@ def parse_xml(
     if not text.strip():
         raise error(f"{name}: is empty, expected XML")
     # The text is re-encoded below, so its own claim about the encoding no longer holds.
-    text = _DECLARATION.sub(lambda m: "\n" * m[0].count("\n"), text, count=1)
+    text = _DECLARATION.sub(_lines, text, count=1)
     _refuse_doctype(text, name, error)
+    text = _COMMENT.sub(lambda m: _lines(m) if m[0].startswith("<!--") else m[0], text)
     try:
         root = _parsed(text.encode("utf-8"), huge)
     except etree.XMLSyntaxError as problem:
@@ -101,6 +104,11 @@ def parse_xml(
     if root.getroottree().docinfo.internalDTD is not None:
         raise error(f"{name}:1: a DOCTYPE is refused")
     return XmlDocument(root, name, path, isinstance(source, ReceivedText))
+
+
+def _lines(match: re.Match) -> str:
+    """As many empty lines as the match has, so that others keep their numbers."""
+    return "\n" * match[0].count("\n")
 
 
 def _parsed(text: bytes, huge: bool) -> etree._Element:
@@ -119,7 +127,6 @@ def _parsed(text: bytes, huge: bool) -> etree._Element:
         dtd_validation=False,
         no_network=True,
         huge_tree=huge,
-        remove_comments=True,
         remove_pis=True,
         recover=True,
     )

@@ -165,6 +165,20 @@ def file(tmp_path, text):
     return path
 
 
+@pytest.mark.parametrize("comment", ["<!-- a -- b -->", "<!-- <c/> --!>\n-->", "<!-- a --->"])
+def test_hyphens_in_a_comment_do_not_matter_as_in_urdfdom(comment):
+    document = parse_xml(GOOD.replace("</robot>", f"{comment}<link name='b'/></robot>"))
+    assert [link.get("name") for link in document.root] == ["a", "b"]
+    assert document.where(document.root[1]).endswith(f":{3 + comment.count(chr(10))}")
+    assert ":3: not XML: " in _message(GOOD.replace("</robot>", "<!-- a -- b </robot>"))
+    assert ": not XML: " in _message(GOOD.replace("</robot>", f"{comment}</link></robot>"))
+
+
+def test_what_looks_like_a_comment_in_text_is_text():
+    text = "<robot><a><![CDATA[<!-- 1 -->]]></a><?pi <!-- ?><b>-->2</b></robot>"
+    assert [child.text for child in parse_xml(text).root] == ["<!-- 1 -->", "-->2"]
+
+
 def test_documents_are_read_one_by_one(tmp_path):
     path = file(tmp_path, "a: 1\n---\n- b\n---\n")
     assert read_documents(path, MotionError, "motion") == [{"a": 1}, ["b"], None]
