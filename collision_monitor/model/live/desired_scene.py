@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -18,6 +18,8 @@ from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
 
+# Why an object is not monitored as requested; of several reasons, the first is reported.
+_KINDS = _MESSAGE, _ROBOT, _ATTACHING = range(3)
 _LISTED = 3  # reasons listed in the message; further ones are counted
 _MAX_REFUSED = 1000
 _MAX_REQUESTS = 5000  # more than any scene can hold
@@ -28,8 +30,8 @@ class ObjectRequest:
     """A requested object; fields as in `LiveScene.add`.
 
     ``link`` may be any frame that `DesiredScene.find` knows. ``shape`` is None while its mesh is
-    being loaded. ``source`` is the original request. ``is_attached``: whether `DesiredScene.attach`
-    has attached the object to a link; `DesiredScene.place` has put it back into the world.
+    being loaded. ``source`` is the original request. ``is_attached``: whether it is attached to the
+    link, by the request or by `DesiredScene.attach`; `DesiredScene.place` puts it into the world.
     """
 
     name: str
@@ -46,7 +48,8 @@ class DesiredScene:
     """Stores requested objects and adds them to the live scene of the current robot.
 
     An object that cannot be added is a fault until it is requested again, removed, or expires.
-    Until then the previous object of that name remains, for the next robot as well.
+    Until then the previous object of that name remains, for the next robot as well. Reasons do not
+    replace each other: an object that is there again is still not attached as requested.
 
     Attributes:
         clock: by which requested objects expire; those of the live scene do not expire by another.
@@ -55,7 +58,6 @@ class DesiredScene:
         find: returns the link that a frame is fixed to, and its pose (4, 4) there; None if frames
             are links.
         requests: requested objects by name.
-        refused: by name, why an object is not monitored, and until when this counts (seconds).
     """
 
     def __init__(self, find: Callable[[str], tuple[str, np.ndarray]] | None = None) -> None:
@@ -65,13 +67,11 @@ class DesiredScene:
         self.clock = LifetimeClock()
         self.live: LiveScene | None = None
         self.requests: dict[str, ObjectRequest] = {}
-        self.refused: dict[str, tuple[str, float]] = {}
         self._still_present: dict[str, ObjectRequest] = {}  # present although replaced by a request
         # Objects still to be attached: the link, None for the world, and what they may touch.
         self._waiting: dict[str, tuple[str | None, Collection[str]]] = {}
-        # Refusals that another robot, or a loaded mesh, may resolve; and those of attaching.
-        self._resolvable: set[str] = set()
-        self._attach_refusals: set[str] = set()
+        # By name and kind: why an object is not monitored as requested, and until when this counts.
+        self._refusals: dict[str, dict[int, tuple[str, float]]] = {}
         self._fault = ""
         self._next_expiry = math.inf  # earliest expiry of a refusal
 
@@ -85,103 +85,73 @@ class DesiredScene:
         def order(request: ObjectRequest) -> tuple[bool, bool]:
             """Sort objects that were present first: new ones must not take their slots."""
             name = request.name
-            was_there = name in before and self._still_present.get(name, request) is request
-            return not was_there, name in self.refused
+            was_there = name in before and self._present(name) is request
+            return not was_there, name in self._refusals
 
         for request in sorted([*self._still_present.values(), *self.requests.values()], key=order):
-            self._add_to_scene(request, False)
+            self._add_to_scene(request)
 
     def request(self, request: ObjectRequest) -> bool:
         """Add or replace an object; return whether that was possible."""
         name = request.name
-        if name not in self.requests and len(self.requests) >= _MAX_REQUESTS:
+        before = self.requests.get(name)
+        if before is None and len(self.requests) >= _MAX_REQUESTS:
             self.refuse(name, f"more than {_MAX_REQUESTS} objects are requested", request.expires)
             return False
-        before = self.requests.get(name)
-        if before is not None:  # a request to attach a new object still counts
+        if before is not None:
+            if self.is_monitored(name):
+                self._still_present[name] = before
             self._waiting.pop(name, None)
-        if before is not None and self._is_present(before):
-            self._still_present.setdefault(name, before)
         self.requests[name] = request
-        return self._add_to_scene(request, True)
+        self._clear(name)
+        if name in self._waiting:  # a request to attach a new object still counts
+            self._attach_later(name, *self._waiting[name])
+        return self._add_to_scene(request)
 
-    def _is_present(self, request: ObjectRequest) -> bool:
-        if request.shape is None or request.name in self._resolvable:
+    def is_monitored(self, name: str) -> bool:
+        """Whether the requested object is present, not only a previous one of that name."""
+        if name not in self.requests or name in self._still_present:
             return False
-        return self.live is None or request.name in self.live.objects
+        if self.live is None:
+            return _ROBOT not in self._refusals.get(name, {})
+        return name in self.live.objects
 
     def fill(self, name: str, shape: ObjectGeometry | np.ndarray) -> bool:
         """Set the shape of an object that was loading; return whether it could be added."""
         if name not in self.requests:
             return False
         self.requests[name] = replace(self.requests[name], shape=shape)
-        return self._add_to_scene(self.requests[name], False)
+        return self._add_to_scene(self.requests[name])
 
-    def _add_to_scene(self, request: ObjectRequest, is_new: bool) -> bool:
-        """``is_new``: whether the object was just requested, which clears an earlier fault."""
-        name = request.name
-        if request.shape is None:
-            self._refuse_by_robot(name, "its mesh is being loaded", request.expires, is_new)
-            return False
-        if self.live is None:
-            return True
+    def _present(self, name: str) -> ObjectRequest | None:
+        """The object that is present if any is: the previous one until the requested one is."""
+        return self._still_present.get(name, self.requests.get(name))
+
+    def _add_to_scene(self, request: ObjectRequest) -> bool:
+        name, is_requested = request.name, request is self.requests.get(request.name)
         try:
+            if request.shape is None:
+                raise LiveSceneError("its mesh is being loaded")
+            if self.live is None:
+                return True
             link, pose = request.link, request.pose
             if self.find is not None:
                 link, frame = self.find(link)
                 pose = frame @ pose
             self.live.add(name, request.shape, link, pose, request.touch)
         except LiveSceneError as error:
-            why = str(error).removeprefix(f"{name}: ")
-            self._refuse_by_robot(name, why, request.expires, is_new)
+            if is_requested:
+                why = str(error).removeprefix(f"{name}: ")
+                self._refuse(name, _ROBOT, why, request.expires)
             return False
-        if request is not self.requests.get(name):
-            return True  # a different object of this name is requested
-        self._still_present.pop(name, None)
-        if is_new or name in self._resolvable:
-            self.clear_refusal(name)
-        if name in self._waiting:
-            self._attach_later(name, *self._waiting[name])
+        if is_requested:
+            self._still_present.pop(name, None)
+            self._clear(name, _ROBOT)
+            if name in self._waiting:
+                self._attach_later(name, *self._waiting[name])
         return True
 
-    def _refuse_by_robot(self, name: str, why: str, expires: float, is_new: bool) -> None:
-        is_resolvable = name in self._resolvable or name in self._attach_refusals
-        if is_new or name not in self.refused or is_resolvable:
-            self.refuse(name, why, expires)
-            self._resolvable.add(name)
-
-    def refuse(self, name: str, why: str, expires: float = math.inf) -> None:
-        """Record that an object is not monitored; an earlier one of that name still is."""
-        if name not in self.refused and len(self.refused) >= _MAX_REFUSED:
-            name, why, expires = "...", f"more than {_MAX_REFUSED} objects", math.inf
-        self._resolvable.discard(name)
-        self._attach_refusals.discard(name)
-        self.refused[name] = why, expires
-        self._next_expiry = min(self._next_expiry, expires)
-        self._update_fault()
-
-    def refuse_attaching(self, name: str, why: str, expires: float = math.inf) -> None:
-        """Record that an object could not be attached; other faults of the object are kept."""
-        if name not in self.refused or name in self._attach_refusals:
-            self.refuse(name, why, expires)
-            self._attach_refusals.add(name)
-
-    def clear_refusal(self, name: str) -> None:
-        """Clear the fault of an object."""
-        self._resolvable.discard(name)
-        self._attach_refusals.discard(name)
-        if self.refused.pop(name, None) is not None:
-            self._update_fault()
-
-    def drop(self, name: str) -> None:
-        """Remove an object and clear its fault."""
-        self.requests.pop(name, None)
-        self._still_present.pop(name, None)
-        self._waiting.pop(name, None)
-        self.clear_refusal(name)
-        if self.refused.keys() == {"..."}:
-            self.clear_refusal("...")
-        self._remove_object(name)
+    # -- attached objects --
 
     def attach(
         self, name: str, link: str, q: np.ndarray | None, touch: Collection[str] = ()
@@ -189,7 +159,7 @@ class DesiredScene:
         """Attach an object to a link at its pose at ``q`` (nq,); return whether that was possible.
 
         ``q``: None if the joint positions are unknown; `retry` attaches the object once they are
-        known and its mesh is loaded.
+        known and it is present. A previous object of that name is attached meanwhile.
         """
         return self._attach(name, link, q, touch)
 
@@ -204,14 +174,13 @@ class DesiredScene:
         self, name: str, link: str | None, q: np.ndarray | None, touch: Collection[str]
     ) -> bool:
         """``link``: None for the world."""
-        self._waiting.pop(name, None)
-        if name not in self.requests:
+        if not self.is_monitored(name) or self.live is None or q is None:
             self._attach_later(name, link, touch)
+        else:
+            self._waiting.pop(name, None)
+        if self.live is None or q is None or name not in self.live.objects:
             return False
-        request = self._still_present.get(name, self.requests[name])
-        if self.live is None or q is None or self.requests[name].shape is None:
-            self._attach_later(name, link, touch)
-            return False
+        request = self._present(name)
         try:
             self.live.attach(name, self.live.model.root if link is None else link, q, touch)
         except CollisionMonitorError as error:
@@ -226,63 +195,81 @@ class DesiredScene:
             self._still_present[name] = carried
         else:
             self.requests[name] = carried
-        if name in self._attach_refusals:
-            self.clear_refusal(name)
+            self._clear(name, _ATTACHING)
         return True
 
     def _attach_later(self, name: str, link: str | None, touch: Collection[str]) -> None:
         what, expires = "there is no such object", math.inf
         if (request := self.requests.get(name)) is not None:
             what = "the pose of the robot is unknown"
+            if not self.is_monitored(name):
+                what = "it is not monitored"
             if request.shape is None:
                 what = "its mesh is being loaded"
             expires = request.expires
         where = "placed in the world" if link is None else f"attached to {link!r}"
         self.refuse_attaching(name, f"to be {where}, but {what}", expires)
-        if name in self.refused:  # otherwise there are too many refusals
+        if name in self._refusals:  # otherwise there are too many refusals
             self._waiting[name] = link, touch
 
     def retry(self, q: np.ndarray | None) -> None:
-        """Attach objects that could not be attached while the joint positions were unknown."""
+        """Attach objects that could not be attached while they or joint positions were missing."""
         if self.live is not None and q is not None:
             for name, (link, touch) in list(self._waiting.items()):
-                self._attach(name, link, q, touch)
+                if self.is_monitored(name):
+                    self._attach(name, link, q, touch)
 
     def detach(self, name: str, q: np.ndarray | None) -> bool:
         """Detach an object at its pose at ``q`` (nq,); return whether that was possible.
 
         An object that is not attached yet stays in place.
         """
-        request = self.requests.get(name)
-        is_attached = name in self.carried() or (request is not None and request.is_attached)
-        if self._waiting.pop(name, None) is not None and not is_attached:
-            if name in self._attach_refusals:
-                self.clear_refusal(name)
-            return True
+        if self._waiting.pop(name, None) is not None:
+            self._clear(name, _ATTACHING)
+            if not self.is_attached(name):
+                return True
         return self.place(name, q)
 
-    def is_carried(self, name: str) -> bool:
-        """Whether an object is on a moving link, or is to be attached to one."""
-        return name in self._waiting or name in self.carried()
+    def is_attached(self, name: str) -> bool:
+        """Whether an object is attached to a link, is to be, or moves with one."""
+        present = self._present(name)
+        return (
+            name in self._waiting or name in self.carried()
+            or (present is not None and present.is_attached)
+        )  # fmt: skip
 
-    def attached_to(self, name: str) -> str | None:
-        """Link that an object is attached to, or is to be attached to; None for others."""
-        request = self.requests.get(name)
-        if request is None:
+    def attachment(self, name: str) -> tuple[str, Collection[str]] | None:
+        """Link that an object is attached to, or is to be, and what it may touch; else None."""
+        if name not in self.requests:
             return None
         if name in self._waiting:
-            return self._waiting[name][0]
-        return request.link if request.is_attached else None
+            link, touch = self._waiting[name]
+            return None if link is None else (link, touch)
+        present = self._present(name)
+        return (present.link, present.touch) if present.is_attached else None
 
     def detach_all(self, q: np.ndarray | None) -> None:
         """Detach all attached objects at their poses at ``q`` (nq,)."""
-        for name in {*self.carried(), *self._waiting}:
+        attached = [name for name in self.requests if self._present(name).is_attached]
+        for name in {*attached, *self._waiting, *self.carried()}:
             self.detach(name, q)
 
     def carried(self) -> list[str]:
         """Return the names of all objects on moving links."""
-        things: Iterable = () if self.live is None else self.live.objects.values()
+        things = () if self.live is None else self.live.objects.values()
         return [obj.name for obj in things if obj.body > 0]
+
+    # -- objects that go --
+
+    def drop(self, name: str) -> None:
+        """Remove an object and clear its fault."""
+        self.requests.pop(name, None)
+        self._still_present.pop(name, None)
+        self._waiting.pop(name, None)
+        self._clear(name)
+        if self._refusals.keys() == {"..."}:
+            self._clear("...")
+        self._remove_object(name)
 
     def expire(self, now: float) -> None:
         """Remove requests, their objects, and faults that have expired at ``now`` (seconds)."""
@@ -295,7 +282,7 @@ class DesiredScene:
             self._waiting.pop(name, None)
             if name in self._still_present:  # the object that is still present becomes the request
                 self.requests[name] = self._still_present.pop(name)
-                self._recheck(name, now)
+                self._add_to_scene(self.requests[name])
             else:
                 self._remove_object(name)
 
@@ -303,42 +290,69 @@ class DesiredScene:
         if self.live is not None:
             self.live.remove(name)
 
-    def _expire_refusals(self, now: float) -> None:
-        if now >= self._next_expiry:
-            self._next_expiry = math.inf  # who is told of changes may ask for the fault
-            for name in [name for name, (_, end) in self.refused.items() if end <= now]:
-                self.clear_refusal(name)
-                self._recheck(name, now)
-            self._next_expiry = min((end for _, end in self.refused.values()), default=math.inf)
-            self._update_fault()
+    # -- faults --
+
+    @property
+    def refused(self) -> dict[str, tuple[str, float]]:
+        """By name, why an object is not monitored, and until when this counts (seconds)."""
+        return {name: reasons[min(reasons)] for name, reasons in self._refusals.items()}
+
+    def refuse(self, name: str, why: str, expires: float = math.inf) -> None:
+        """Record that an object is not monitored; an earlier one of that name still is."""
+        self._refuse(name, _MESSAGE, why, expires)
+
+    def refuse_attaching(self, name: str, why: str, expires: float = math.inf) -> None:
+        """Record that an object could not be attached; other faults of the object are kept."""
+        self._refuse(name, _ATTACHING, why, expires)
 
     def withdraw_refusal(self, name: str) -> None:
-        """Clear the fault of an object, unless the one that is requested is not present either."""
-        self.clear_refusal(name)
-        self._recheck(name, self.clock.now)
+        """Clear the fault of an object, unless it is not present or not attached as requested."""
+        self._clear(name, _MESSAGE)
+        if name not in self._waiting:
+            self._clear(name, _ATTACHING)
 
-    def _recheck(self, name: str, now: float) -> None:
-        """After a refusal has expired, check whether the requested object is present."""
-        request = self.requests.get(name)
-        if request is not None and request.expires <= now:
+    def _refuse(self, name: str, kind: int, why: str, expires: float) -> None:
+        if name not in self._refusals and len(self._refusals) >= _MAX_REFUSED:
+            name, why, expires = "...", f"more than {_MAX_REFUSED} objects", math.inf
+        self._refusals.setdefault(name, {})[kind] = why, expires
+        self._next_expiry = min(self._next_expiry, expires)
+        self._update_fault()
+
+    def _clear(self, name: str, *kinds: int) -> None:
+        """Clear reasons of these kinds, by default all."""
+        reasons = self._refusals.get(name, {})
+        found = reasons.keys() & (kinds or _KINDS)
+        if not found:
             return
-        present = self.live is None or name in self.live.objects
-        is_replaced = name in self._still_present
-        if request is not None and (is_replaced or request.shape is None or not present):
-            self._add_to_scene(request, True)
-        elif name in self._waiting:
-            self._attach_later(name, *self._waiting[name])
+        for kind in found:
+            del reasons[kind]
+        if not reasons:
+            del self._refusals[name]
+        self._update_fault()
 
     def fault(self, now: float) -> str:
         """Return the requested objects that are not monitored, as a sentence; empty without any."""
         self._expire_refusals(now)
         return self._fault
 
+    def _expire_refusals(self, now: float) -> None:
+        if now >= self._next_expiry:
+            self._next_expiry = math.inf  # who is told of changes may ask for the fault
+            all_of = [(name, *each) for name, r in self._refusals.items() for each in r.items()]
+            for name, kind, (_, end) in all_of:
+                if end <= now:
+                    self._clear(name, kind)
+            ends = [end for reasons in self._refusals.values() for _, end in reasons.values()]
+            self._next_expiry = min(ends, default=math.inf)
+
     def _update_fault(self) -> None:
-        shown = [f"{name}: {why}" for name, (why, _) in islice(self.refused.items(), _LISTED)]
-        more = len(self.refused) - len(shown)
+        shown = [
+            f"{name}: {reasons[min(reasons)][0]}"
+            for name, reasons in islice(self._refusals.items(), _LISTED)
+        ]
+        more = len(self._refusals) - len(shown)
         text = f"scene refused: {'; '.join(shown)}" + (f"; {more} more" if more else "")
-        self._fault = text if self.refused else ""
+        self._fault = text if self._refusals else ""
         self.changed()
 
 

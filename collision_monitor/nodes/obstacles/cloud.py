@@ -262,7 +262,7 @@ class Cloud:
         self._has_stamp = seconds_of(job.message.header.stamp) > 0.0
         self._raise_fault()
         if CLOUD in self._objects.keeper.refused:
-            self._objects.keeper.clear_refusal(CLOUD)
+            self._objects.keeper.withdraw_refusal(CLOUD)
             self._changed()
 
     def _refuse(self, error: CollisionMonitorError) -> None:

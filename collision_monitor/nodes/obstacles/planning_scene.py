@@ -149,7 +149,7 @@ class PlanningSceneTopic:
                 _OCTOMAP, "octomaps are not supported; publish their points on ~/cloud"
             )
         elif octomap.id or not message.is_diff:
-            keeper.clear_refusal(_OCTOMAP)
+            keeper.withdraw_refusal(_OCTOMAP)
 
     def _gone(self, message: Any) -> set[str]:
         """Objects that a complete scene, or a complete state of the robot, does not have."""
@@ -175,25 +175,25 @@ class PlanningSceneTopic:
             name
             for name in {*keeper.requests, *keeper.refused}
             if name.startswith(PREFIX) and name != _OCTOMAP
-            and (keeper.attached_to(name) is not None) == are_attached
+            and (keeper.attachment(name) is not None) == are_attached
         ]  # fmt: skip
 
     # -- objects of the world --
 
     def _on_world_object(self, message: Any) -> None:
         name, keeper = self._name(message), self._objects.keeper
-        operation, link = _operation(message), keeper.attached_to(name)
+        operation, attached = _operation(message), keeper.attachment(name)
         _require_operation(operation, ADD, REMOVE, APPEND, MOVE)
         if operation == REMOVE and not message.id:
             for each in self._names(are_attached=False):
                 self._objects.drop(each)
-        elif operation == REMOVE and link is None:
+        elif operation == REMOVE and attached is None:
             self._objects.drop(name)
         elif operation == REMOVE:  # An attached object is not in the world of MoveIt.
             keeper.withdraw_refusal(name)
-        elif link is not None:
+        elif attached is not None:
             # MoveIt would have both, but fails to move one that is not in its world.
-            why = f"it is attached to {link!r}: detach it before it is in the world"
+            why = f"it is attached to {attached[0]!r}: detach it before it is in the world"
             keeper.refuse_attaching(name, why)
         else:
             self._request(message, operation)
@@ -203,16 +203,18 @@ class PlanningSceneTopic:
         """Fix an object in the world, as MoveIt does, if its frame moves with the robot."""
         keeper = self._objects.keeper
         request, live = keeper.requests.get(name), keeper.live
-        if request is None or keeper.attached_to(name) is not None:
+        if request is None or keeper.attachment(name) is not None:
             return
-        if live is None or live.is_moving(request.link.removeprefix("/")):
+        is_there = live is not None and keeper.is_monitored(name)
+        if not is_there or live.is_moving(request.link.removeprefix("/")):
             keeper.place(name, self._objects.q)
 
     # -- attached objects --
 
     def _on_attached(self, message: Any, is_diff: bool) -> None:
         name, keeper, q = self._name(message.object), self._objects.keeper, self._objects.q
-        operation, link = _operation(message.object), keeper.attached_to(name)
+        operation, attached = _operation(message.object), keeper.attachment(name)
+        link = None if attached is None else attached[0]
         _require_operation(operation, ADD, REMOVE, APPEND)
         if not is_diff and operation != ADD:
             raise LiveSceneError(
@@ -225,13 +227,14 @@ class PlanningSceneTopic:
         if operation == REMOVE:
             if link is not None and message.link_name not in ("", link):
                 raise LiveSceneError(f"it is attached to {link!r}, not to {message.link_name!r}")
-            if link is not None or keeper.is_carried(name):  # or is to be, once it exists
+            if keeper.is_attached(name):  # or is to be, once it exists
                 keeper.detach(name, q)
             return
+        self._objects.require_link(message.link_name)
         touch = {*message.touch_links}
         if _has_shapes(message.object):
-            if operation == APPEND and link is not None:
-                touch |= keeper.requests[name].touch
+            if operation == APPEND and attached is not None:
+                touch.update(attached[1])
             self._request(message.object, operation, touch, is_attached=True)
         elif link not in (None, message.link_name):
             raise LiveSceneError(f"it is attached to {link!r} already: detach it first")
@@ -241,7 +244,7 @@ class PlanningSceneTopic:
         """Detach all objects, or those of a ``link``, as MoveIt does for one without an id."""
         keeper = self._objects.keeper
         for name in self._names(are_attached=True):
-            if link in ("", keeper.attached_to(name)):
+            if link in ("", keeper.attachment(name)[0]):
                 keeper.detach(name, self._objects.q)
 
     # -- both --
@@ -257,7 +260,7 @@ class PlanningSceneTopic:
             raise LiveSceneError("header.frame_id is empty")
         frame, pose = message.header.frame_id, pose_of(message.pose)
         # One that is attached with other shapes replaces one of the world.
-        is_there = before is not None and is_attached == (keeper.attached_to(name) is not None)
+        is_there = before is not None and is_attached == (keeper.attachment(name) is not None)
         if operation == MOVE:
             if before is None:
                 raise LiveSceneError("it cannot be moved: there is no such object")

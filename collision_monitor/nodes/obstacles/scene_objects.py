@@ -213,6 +213,11 @@ class SceneObjects:
         """As `Frames.find`, for the monitored robot."""
         return self._frames.find(frame, self.keeper.live.model)
 
+    def require_link(self, link: str) -> None:
+        """Raise an error if nothing can be attached to a link, since the robot has none like it."""
+        if self.live is not None and link not in self.live.model.robot.links:
+            raise LiveSceneError(f"{link!r} is not a link of '{self.live.model.name}'")
+
     @property
     def q(self) -> np.ndarray | None:
         """Current configuration; None while it is unknown."""

@@ -276,26 +276,21 @@ class SceneTopics:
         if marker.action == Marker.DELETEALL:
             self._keeper.detach_all(q)
         elif marker.action == Marker.DELETE:
-            if self._keeper.is_carried(name):
+            if self._keeper.is_attached(name):
                 self._keeper.detach(name, q)
         else:
             _check_action(marker)
-            link, touch = self._link(marker), marker.text.split()
+            link, touch = marker.header.frame_id.removeprefix("/"), marker.text.split()
+            self.objects.require_link(link)
             size = (marker.scale.x, marker.scale.y, marker.scale.z)
             if size == (0.0, 0.0, 0.0) and not marker.points:
                 self._keeper.attach(name, link, q, touch)
             else:
-                self._request(marker, touch)
+                self._request(marker, touch, is_attached=True)
 
-    def _link(self, marker: Marker) -> str:
-        """Frame of a marker, which must be a link of the robot."""
-        link = marker.header.frame_id.removeprefix("/")
-        live = self.objects.live
-        if live is not None and link not in live.model.robot.links:
-            raise LiveSceneError(f"{link!r} is not a link of '{live.model.name}'")
-        return link
-
-    def _request(self, marker: Marker, touch: Sequence[str] = ()) -> None:
+    def _request(
+        self, marker: Marker, touch: Sequence[str] = (), is_attached: bool = False
+    ) -> None:
         _check_action(marker)
         shape = marker_shape(marker, self._most)
         if not marker.header.frame_id:
@@ -303,7 +298,7 @@ class SceneTopics:
         source = marker if self._is_recorded else None
         request = ObjectRequest(
             marker_name(marker), None, marker.header.frame_id, pose_of(marker.pose),
-            frozenset(touch), self._expiry(marker), source,
+            frozenset(touch), self._expiry(marker), source, is_attached,
         )  # fmt: skip
         self.objects.request(request, shape)
 

@@ -94,8 +94,7 @@ class Taken:
         """Unless ``is_heard``, the pose of the robot is unknown."""
         self._scene = SceneObjects(stub_node(), VALUES)
         self.keeper = self._scene.keeper
-        self._monitor = watch(robot(), timeout=0.0)
-        self._scene.use_robot(self._monitor)
+        self.use_robot()
         self.faults = FaultRegister()
         most = VALUES["scene_leaves_per_object"]
         self.topic = PlanningSceneTopic(self._scene, most, self.faults)
@@ -111,6 +110,11 @@ class Taken:
         """Apply a whole scene that was asked for."""
         for _ in self.topic.answer_steps(message):
             pass
+
+    def use_robot(self, prefix=""):
+        """Monitor a robot whose links have names with this prefix, and whose pose is unknown."""
+        self._monitor = watch(robot(prefix), timeout=0.0)
+        self._scene.use_robot(self._monitor)
 
     def hear(self):
         """Receive a joint state."""

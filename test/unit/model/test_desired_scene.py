@@ -179,7 +179,7 @@ def test_what_is_refused_is_not_mended_by_attaching_what_was_there_before(keeper
 def test_attaching_that_is_taken_back_does_not_happen_later(keeper):
     keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     keeper.attach("c/1", "l3", None)
-    assert keeper.is_carried("c/1")
+    assert keeper.is_attached("c/1")
     assert keeper.detach("c/1", None)
     assert keeper.fault(0.0) == ""
     keeper.retry(Q)
@@ -252,3 +252,61 @@ def test_a_new_robot_clears_only_faults_caused_by_links_of_the_previous_one(keep
     assert keeper.fault(0.0) == "scene refused: c/1: its scale is 0"
     keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert keeper.fault(0.0) == ""
+
+
+def other_robot(keeper, links):
+    """A scene of the same robot, whose links l2 and l3 have these names."""
+    text = chain(4)
+    for old, new in zip(("l2", "l3"), links, strict=True):
+        text = text.replace(f'"{old}"', f'"{new}"')
+    return LiveScene(CollisionModel.from_urdf(text), keeper.live.bounds)
+
+
+def test_an_attachment_waits_for_an_object_that_another_robot_brings_back(keeper):
+    """The object must not stay where it was when the robot carries it away."""
+    keeper.request(ObjectRequest("c/1", BALL, "k3", at(0, 0.5, 0)))
+    assert not keeper.attach("c/1", "l1", Q, ["l2"])
+    keeper.retry(Q)
+    keeper.use_scene(other_robot(keeper, ("l2", "k3")))
+    assert keeper.fault(0.0)
+    keeper.retry(Q)
+    assert keeper.live.objects["c/1"].link == "l1"
+    assert keeper.live.objects["c/1"].touch == {"l2"}
+    assert keeper.fault(0.0) == ""
+
+
+def test_what_replaces_an_attached_object_is_attached_as_well(keeper):
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "k3", at(0, 0.5, 0)))
+    assert keeper.attach("c/1", "l1", Q)  # the previous one, meanwhile
+    assert keeper.live.objects["c/1"].link == "l1"
+    keeper.use_scene(other_robot(keeper, ("l2", "k3")))
+    keeper.retry(Q)
+    there = keeper.live.model.link_poses(Q)["k3"] @ at(0, 0.5, 0)
+    obj = keeper.live.objects["c/1"]
+    assert obj.link == "l1"
+    np.testing.assert_allclose(keeper.live.model.link_poses(Q)["l1"] @ obj.pose, there, atol=1e-9)
+    assert keeper.fault(0.0) == ""
+
+
+def test_a_refused_attachment_is_not_forgotten_while_a_robot_lacks_the_link_of_its_object(keeper):
+    keeper.request(ObjectRequest("c/1", BALL, "l3", at(0, 0.5, 0)))
+    assert not keeper.attach("c/1", "nowhere", Q)
+    before = keeper.live
+    keeper.use_scene(other_robot(keeper, ("l2", "k3")))
+    assert "'l3' is not a link" in keeper.fault(0.0)
+    keeper.use_scene(before)
+    assert "'nowhere' is not a link" in keeper.fault(0.0)
+    assert keeper.attach("c/1", "l2", Q)
+    assert keeper.fault(0.0) == ""
+
+
+def test_an_object_whose_replacement_is_refused_is_attached_until_it_is_detached(keeper):
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    assert keeper.attach("c/1", "l3", Q, ["l2"])
+    keeper.request(ObjectRequest("c/1", BALL, "nowhere", at(0, 2, 0)))
+    assert keeper.attachment("c/1") == ("l3", {"l2"})
+    assert keeper.is_attached("c/1")
+    assert keeper.detach("c/1", Q)
+    assert keeper.attachment("c/1") is None
+    assert "'nowhere' is not a link" in keeper.fault(0.0)

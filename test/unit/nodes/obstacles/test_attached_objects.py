@@ -17,7 +17,12 @@ from support.ros.planning_scene_messages import (  # noqa: E402
     thing,
 )
 
-from collision_monitor.nodes.obstacles.planning_scene import APPEND, MOVE, REMOVE  # noqa: E402
+from collision_monitor.nodes.obstacles.planning_scene import (  # noqa: E402
+    ADD,
+    APPEND,
+    MOVE,
+    REMOVE,
+)
 
 
 @pytest.fixture
@@ -137,3 +142,22 @@ def test_what_moveit_does_not_do_to_attached_objects_is_a_fault(taken):
     taken.process(late)
     assert "is REMOVE, which MoveIt ignores unless is_diff" in taken.fault
     assert taken.keeper.carried() == ["planning_scene/part"]
+
+
+@pytest.mark.parametrize("flaw", ["frame", "link"])
+@pytest.mark.parametrize("operation", [ADD, APPEND])
+def test_a_part_whose_new_shapes_are_refused_stays_attached(taken, operation, flaw):
+    """Neither its removal from the world nor an object of the world replaces it unnoticed."""
+    taken.process(scene(attached=[held(box("part", frame="l3", y=0.3))]))
+    frame, link = ("moon", "l3") if flaw == "frame" else ("l3", "moon")
+    bad = box("part", operation=operation, frame=frame, y=0.3)
+    taken.process(scene(attached=[held(bad, link, touch=["l1"])]))
+    assert "'moon' is not a link" in taken.fault
+    for message in (thing("part", REMOVE), box("part"), thing("part", MOVE, at(0, 9))):
+        taken.process(scene(message))
+        assert taken.keeper.carried() == ["planning_scene/part"]
+        assert taken.fault or message.operation == bytes([REMOVE])
+    good = thing("part", APPEND, frame="l3", primitives=[primitive(2, 0.1)])
+    taken.process(scene(attached=[held(good, touch=["l0"])]))
+    assert taken.keeper.carried() == ["planning_scene/part"]
+    assert {"l0", "l1" if flaw == "frame" else "l2"} <= taken.objects["planning_scene/part"].touch

@@ -191,6 +191,15 @@ def test_an_object_in_a_moving_frame_waits_for_the_pose_of_the_robot():
     taken.close()
 
 
+def test_an_object_in_a_frame_of_the_next_robot_stays_where_the_frame_is_then(taken):
+    taken.process(scene(box("a", y=0.5, frame="kl3")))
+    assert "'kl3' is not a link" in taken.fault
+    taken.use_robot("k")
+    assert "to be placed in the world" in taken.fault
+    taken.hear()
+    assert taken.keeper.carried() == [] and taken.fault == ""
+
+
 def finish(topics):
     """Wait for the worker, and deliver what it made."""
     until(topics, lambda: not topics.objects.jobs.names)

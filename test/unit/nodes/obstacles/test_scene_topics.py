@@ -137,6 +137,18 @@ def test_what_is_attached_while_nobody_knows_where_the_robot_is_waits(scene, mod
     assert not refused(scene)
 
 
+@pytest.mark.parametrize("is_all", [True, False])
+@pytest.mark.parametrize("size", [0.0, 0.2])
+def test_what_is_detached_from_a_fixed_link_may_touch_nothing_more(scene, size, is_all):
+    hear(scene.monitor)
+    say(scene, marker())
+    attach(scene, marker(frame="l0", size=size, text="l3"))
+    assert ("l3", "cell/1") not in scene.objects.live.pairs
+    attach(scene, marker(action=Marker.DELETEALL if is_all else Marker.DELETE))
+    assert ("l3", "cell/1") in scene.objects.live.pairs
+    assert not refused(scene)
+
+
 def test_an_attachment_may_arrive_before_its_object(scene):
     attach(scene, marker(frame="l3", size=0.0, text="l2"))
     assert "no such object" in refused(scene)
