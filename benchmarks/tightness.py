@@ -12,14 +12,15 @@ pairs whose leaves are closer than the minimum mesh distance so far need a check
 
 `--published` compares two fits of a single leaf to each mesh of a robot. The published one: the
 capsule along the longest side of the oriented box, its end spheres moved inwards, or the sphere
-about the centre of the box, whichever is smaller. Ours (`max_leaves_per_link` 1): the
-smallest capsule found whose axis may turn and shift, or the smallest sphere.
+about the centre of the box, whichever is smaller. Ours (`max_leaves_per_link` 1) is
+optimised as several leaves are, where that is smaller.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import time
 from pathlib import Path
@@ -32,8 +33,8 @@ from scipy.spatial import ConvexHull
 from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
-from collision_monitor.fitting.bounding_shapes import fit_box, fit_capsule, fit_sphere, hull_points
-from collision_monitor.fitting.shapes import single_leaf
+from collision_monitor.fitting.bounding_shapes import fit_box, fit_leaf, hull_points
+from collision_monitor.fitting.shapes import fits_in_own_frame
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.urdf import load_robot
 
@@ -187,12 +188,11 @@ def single_leaves(files: RobotFiles) -> dict[str, float]:
         if shape.kind == "mesh":
             points = hull_points(np.asarray(shape.vertices, dtype=float))
             box = fit_box(points)
-            capsule, sphere = fit_capsule(points, box), fit_sphere(points, box)
             volumes["meshes"] += 1
             volumes["obb"] += box.volume
             volumes["hull"] += ConvexHull(points).volume
-            volumes["published"] += min(capsule.volume, sphere.volume)
-            volumes["single"] += single_leaf(points, box).volume
+            volumes["published"] += fit_leaf(points, box).volume
+            volumes["single"] += fits_in_own_frame(shape, 1, math.inf)[0].leaves[0].volume
     return volumes
 
 

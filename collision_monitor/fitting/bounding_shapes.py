@@ -2,24 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """One bounding shape of a point set: oriented box, capsule or sphere.
 
-Capsules and spheres are fitted by the method of Zhang et al. (`fit_capsule`, `fit_sphere`), or with
-the least volume (`fit_least_capsule`, `fit_least_sphere`).
+Capsules and spheres are fitted by the method of Zhang et al.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
 from collision_monitor.errors import FitError
 from collision_monitor.geometry.fixed_order import norm, principal_axes, product
 from collision_monitor.geometry.leaf import Leaf, enclosing
-from collision_monitor.geometry.segments import RELATIVE_ROUNDING, ROUNDING
+from collision_monitor.geometry.segments import ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +170,6 @@ def fit_capsule(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
     return capsule_along(np.asarray(points, float), box.center, box.long_axis)
 
 
-_STEPS = 400
 _AXES = np.eye(3).tolist()
 
 
@@ -194,135 +190,13 @@ def _frame(direction: np.ndarray) -> np.ndarray:
     return np.array([x, _cross(z.tolist(), x.tolist()), z])
 
 
-def _volume(points: np.ndarray) -> float:
-    """Volume of the capsule about the z axis around ``points`` (n, 3)."""
-    rho = np.sqrt(points[:, 0] ** 2 + points[:, 1] ** 2)
-    radius = float(rho.max())
-    start = innermost_center(points[:, 2], rho, radius)
-    end = -innermost_center(-points[:, 2], rho, radius)
-    # If the ends pass each other, the points fit into one sphere of this radius.
-    return math.pi * radius**2 * (max(end - start, 0.0) + 4.0 / 3.0 * radius)
-
-
-def _refined(points: np.ndarray, center: np.ndarray, axis: np.ndarray, size: float) -> np.ndarray:
-    """Return (origin, direction) (2, 3) of a local least volume near a line (Nelder-Mead)."""
-    from scipy.optimize import minimize
-
-    frame = _frame(axis)
-    local = product(points - center, frame.T) / size
-
-    def line(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([x[2], x[3], 0.0]), np.array([x[0], x[1], 1.0])
-
-    def volume(x: np.ndarray) -> float:
-        origin, direction = line(x)
-        return _volume(product(local - origin, _frame(direction).T))
-
-    step = np.vstack([np.zeros(4), 0.15 * np.eye(4)])
-    options = {"maxiter": _STEPS, "initial_simplex": step, "xatol": 1e-5, "fatol": 1e-7}
-    origin, direction = line(minimize(volume, np.zeros(4), method="Nelder-Mead", options=options).x)
-    return np.array([center + size * product(origin, frame), product(direction, frame)])
-
-
-def fit_least_capsule(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
-    """Return the smallest capsule of several starts; never larger than that of `fit_capsule`.
-
-    Starts: the three axes of the oriented box and the longest principal axis. The least-volume box
-    of a link is often skewed against its tube, so that its longest side is a poor axis.
-
-    Args:
-        points: (n, 3), metres; the vertices of the hull are enough.
-        box: their oriented box, if known.
-    """
-    points = np.asarray(points, dtype=float)
-    box = fit_box(points) if box is None else box
-    best = fit_capsule(points, box)
-    size = float(box.extents[2])
-    if size == 0.0:
-        return best
-    principal = principal_axes(points)[1][:, 2]
-    for axis in (*box.axes.T, principal):
-        origin, direction = _refined(points, box.center, axis, size)
-        unit = direction / norm(direction)
-        leaf = capsule_along(points, origin, unit)
-        if leaf.volume < best.volume:
-            best = leaf
-    return best
-
-
-_MAX_STEPS = 1000  # each step makes the sphere larger; about ten are usual
-
-
 def fit_sphere(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
     """Return the sphere about the centre of the points' oriented box; points (n, 3), metres."""
     center = (fit_box(points) if box is None else box).center
     return enclosing(center, center, 0.0, np.asarray(points, float))
 
 
-_FLAT = 1e-20  # squared, relative: a point that is so near to the space of the others adds none
-
-
-def _circumsphere(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return centre and radius of the smallest sphere through up to four ``points`` (k, 3).
-
-    The centre moves orthogonally to all points so far until the next one is on the sphere, too
-    (Gaertner, Fast and robust smallest enclosing balls, 1999). The radius is infinite if there is
-    no such sphere.
-    """
-    center, basis = points[0].copy(), []
-    for point in points[1:]:
-        offset = point - points[0]
-        across = offset.copy()
-        for unit in basis:
-            across -= float((across * unit).sum()) * unit
-        height = norm(across)
-        if height * height <= _FLAT * float((offset * offset).sum()):
-            return center, math.inf
-        to_point, radius = point - center, norm(points[0] - center)
-        excess = float((to_point * to_point).sum()) - radius * radius
-        unit = across / height
-        center = center + 0.5 * excess / float((offset * unit).sum()) * unit
-        basis.append(unit)
-    return center, norm(points[0] - center)
-
-
-def _support_of_sphere(points: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return (support points, centre, radius) of the smallest sphere around up to five points."""
-    best, center, least = points, points.mean(axis=0), np.inf
-    for count in range(1, min(len(points), 4) + 1):
-        for chosen in combinations(range(len(points)), count):
-            middle, radius = _circumsphere(points[list(chosen)])
-            outermost = np.linalg.norm(points - middle, axis=1).max()
-            if radius < least and outermost <= radius + slack:
-                best, center, least = points[list(chosen)], middle, radius
-    return best, center, least
-
-
-def _least_center(points: np.ndarray) -> np.ndarray:
-    """Return the centre of the smallest sphere around ``points`` (n, 3).
-
-    At most four points support it. The farthest point outside is added to these until no point is
-    outside (basis exchange of LP-type problems: Matousek, Sharir, Welzl 1996).
-    """
-    origin = points.mean(axis=0)
-    local = points - origin
-    slack = RELATIVE_ROUNDING * float(np.abs(local).max())
-    support, center, radius = local[:1], local[0], 0.0
-    for _ in range(_MAX_STEPS):
-        distances = np.linalg.norm(local - center, axis=1)
-        farthest = int(distances.argmax())
-        if distances[farthest] <= radius + slack:
-            break
-        support, center, radius = _support_of_sphere(np.vstack([support, local[farthest]]), slack)
-        if not np.isfinite(radius):  # due to rounding; the caller also tries the other sphere
-            break
-    return center + origin
-
-
-def fit_least_sphere(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
-    """Return the smallest sphere around ``points`` (n, 3), metres; at most that of `fit_sphere`."""
-    points = np.asarray(points, dtype=float)
-    published = fit_sphere(points, box)
-    center = _least_center(hull_points(points) if len(points) > 4 else points)
-    least = enclosing(center, center, 0.0, points)
-    return least if least.volume < published.volume else published
+def fit_leaf(points: np.ndarray, box: OrientedBox) -> Leaf:
+    """Return the smaller of the capsule and the sphere around ``points`` (n, 3) with this box."""
+    capsule, sphere = fit_capsule(points, box), fit_sphere(points, box)
+    return capsule if capsule.volume <= sphere.volume else sphere

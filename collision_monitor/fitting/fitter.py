@@ -29,8 +29,7 @@ from collision_monitor.fitting.body import outermost
 from collision_monitor.fitting.bounding_shapes import (
     box_along,
     fit_box,
-    fit_capsule,
-    fit_sphere,
+    fit_leaf,
     hull_points,
 )
 from collision_monitor.fitting.enclosure import check_enclosing, check_filling
@@ -357,9 +356,7 @@ def _published_leaf(shape: Shape) -> Leaf:
     if shape.kind in ROUNDED:
         return fits_in_own_frame(shape, 1, math.inf)[0].leaves[0]
     points = hull_points(enclosing_surface(shape)[0])
-    box = box_along(points, fit_box(outermost(points)).axes)
-    capsule, sphere = fit_capsule(points, box), fit_sphere(points, box)
-    return capsule if capsule.volume <= sphere.volume else sphere
+    return fit_leaf(points, box_along(points, fit_box(outermost(points)).axes))
 
 
 def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[Fit]]:

@@ -19,15 +19,14 @@ from collision_monitor.fitting.bounding_shapes import (
     OrientedBox,
     box_along,
     fit_box,
-    fit_least_capsule,
-    fit_least_sphere,
+    fit_leaf,
     hull_points,
 )
 from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.fast_fit import cover_box, covers_of_box
 from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickness
 from collision_monitor.geometry.fixed_order import product
-from collision_monitor.geometry.leaf import Leaf, enclosing, moved
+from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import (
     KINDS,
@@ -44,7 +43,7 @@ class FitSettings:
 
     Attributes:
         max_leaves_per_link: maximum number of leaves of a link, shared by its shapes (each has at
-            least one); 1 gives the capsule or sphere of least volume. The links of a robot use
+            least one); 1 gives one capsule or sphere for each shape. The links of a robot use
             three quarters of it in the mean at most. Links whose leaves take more than 9 mm from
             other links where these come near may have four times as many, unless it is 1.
         leaf_tolerance: metres of mean stand-off, over the whole surface and where other links come
@@ -163,12 +162,6 @@ def leaves_of(rows: np.ndarray) -> tuple[Leaf, ...]:
     return tuple(Leaf("", row[:3].copy(), row[3:6].copy(), float(row[6])) for row in rows)
 
 
-def single_leaf(points: np.ndarray, box: OrientedBox) -> Leaf:
-    """Return the smaller of the capsule and the sphere around ``points`` (n, 3)."""
-    capsule, sphere = fit_least_capsule(points, box), fit_least_sphere(points, box)
-    return capsule if capsule.volume <= sphere.volume else sphere
-
-
 def _fit_mesh(
     vertices: np.ndarray,
     triangles: np.ndarray,
@@ -190,16 +183,15 @@ def _fit_mesh(
         outer = None
     else:
         box = box_along(points, box.axes)
+    published = fit_leaf(points, box)
+    if box.extents[0] <= _FLATNESS * box.extents[2]:
+        return _fit_flat(box, published, most, tolerance), 2.0 * float(np.prod(box.extents[1:]))
+    body = Body(vertices, triangles, box, watchers, outer)
     if known is not None:
         leaves, counts = known.leaves, [most] if most > len(known.leaves) else []
     else:
-        leaf = single_leaf(points if outer is None else outer, box)
-        if outer is not None:
-            leaf = enclosing(leaf.p0, leaf.p1, leaf.radius, points)
-        leaves, counts = (leaf,), counts_up_to(most)
-        if box.extents[0] <= _FLATNESS * box.extents[2]:
-            return _fit_flat(box, leaf, most, tolerance), 2.0 * float(np.prod(box.extents[1:]))
-    body = Body(vertices, triangles, box, watchers, outer)
+        found = leaves_of(body.unscaled(fit_union(body, 1, is_thorough=False)))
+        leaves, counts = (min(*found, published, key=lambda leaf: leaf.volume),), counts_up_to(most)
     best = body.scaled(leaf_rows(leaves))
     fits = [(leaves, thickness(body, best), lost(body, best))]
     for count in counts:

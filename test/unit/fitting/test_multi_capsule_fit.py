@@ -11,10 +11,10 @@ from support.geometry.free_body import mesh_shape
 from support.geometry.shape_fit import fit_shape
 
 from collision_monitor.fitting.body import Body
-from collision_monitor.fitting.bounding_shapes import fit_box
+from collision_monitor.fitting.bounding_shapes import fit_box, fit_leaf
 from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickness
-from collision_monitor.fitting.shapes import FitSettings, leaf_rows, single_leaf, union_volume
+from collision_monitor.fitting.shapes import FitSettings, leaf_rows, union_volume
 
 
 def body_of(mesh, watchers=None):
@@ -67,8 +67,8 @@ def test_balls_of_an_open_surface_are_points_on_it():
 
 
 def alone(body, mesh):
-    """The single leaf around a mesh (1, 7), in the body's frame."""
-    return body.scaled(leaf_rows([single_leaf(np.asarray(mesh.vertices), body.box)]))
+    """The published leaf around a mesh (1, 7), in the body's frame."""
+    return body.scaled(leaf_rows([fit_leaf(np.asarray(mesh.vertices), body.box)]))
 
 
 def elbow(seed):

@@ -9,6 +9,7 @@ import pytest
 import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 from support.geometry.free_body import mesh_shape
 from support.geometry.shape_fit import fit_shape
 from support.robots.toys import link, robot
@@ -61,6 +62,16 @@ def test_a_single_leaf_is_never_larger_than_the_published_ones(seed):
     assert leaf.distances_to(hull.sample(300, seed=1)).max() <= 1e-9
     assert fit.volumes.hull == pytest.approx(hull.volume, rel=1e-6)
     assert fit.volumes.shape == pytest.approx(hull.volume, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_capsule_gets_itself_back_however_it_lies(seed):
+    mesh = trimesh.creation.capsule(height=0.5, radius=0.1, count=[24, 24])
+    turn = Rotation.random(random_state=seed).as_matrix()
+    vertices = mesh.vertices @ turn.T + [0.3, 0.2, -0.1]
+    (leaf,) = fit_shape(mesh_shape(vertices, mesh.faces), "link", FitSettings(1)).leaves
+    exact = np.pi * 0.01 * (0.5 + 0.4 / 3)
+    assert leaf.volume == pytest.approx(exact, rel=0.02)
 
 
 def test_spheres_and_capsules_are_leaves_as_they_are():
