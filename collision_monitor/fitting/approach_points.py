@@ -15,7 +15,8 @@ from itertools import compress
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
-from collision_monitor.fitting.body import farthest, spread_directions, surface_points
+from collision_monitor.fitting.body import surface_points
+from collision_monitor.fitting.bounding_shapes import farthest, spread_directions
 from collision_monitor.fitting.coverage import closest_points
 from collision_monitor.geometry.fixed_order import product
 from collision_monitor.robot.description import Shape

@@ -6,41 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.fitting.bounding_shapes import OrientedBox
-from collision_monitor.fitting.coverage import ball_radii, farthest_along, winding_numbers
-from collision_monitor.geometry.fixed_order import principal_axes, product
-
-# Larger hulls are reduced to this many vertices, and meshes of more triangles are coarsened before
-# their winding numbers are computed.
-MANY = 4000
-
-
-def spread_directions(count: int) -> np.ndarray:
-    """Return unit vectors (count, 3), evenly spread along a spiral from pole to pole."""
-    z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
-    turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
-    rim = np.sqrt(1.0 - z**2)
-    return np.column_stack([rim * np.cos(turn), rim * np.sin(turn), z])
-
-
-def farthest(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Return sorted indices of the ``points`` (n, 3) that are farthest along a direction (d, 3)."""
-    return np.unique(farthest_along(np.ascontiguousarray(points), directions))
-
-
-def outermost(points: np.ndarray) -> np.ndarray:
-    """Return ``points`` (n, 3), reduced to the outermost if they are more than `MANY`.
-
-    The directions are evenly spread after scaling the set to equal widths, so that long thin sets
-    keep enough points.
-    """
-    if len(points) <= MANY:
-        return points
-    centred = points - points.mean(axis=0)
-    squares, axes = principal_axes(points)
-    widths = np.sqrt(np.maximum(squares, 1e-12 * squares[-1]))
-    return points[farthest(product(centred, axes / widths), spread_directions(MANY))]
-
+from collision_monitor.fitting.bounding_shapes import MANY, OrientedBox
+from collision_monitor.fitting.coverage import ball_radii, winding_numbers
+from collision_monitor.geometry.fixed_order import product
 
 _SURFACE_POINTS = 2000
 _DENSE_SURFACE_POINTS = 20_000

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from collision_monitor.errors import FitError
-from collision_monitor.geometry.fixed_order import norm, principal_axes, product
-from collision_monitor.geometry.leaf import Leaf, enclosing
-from collision_monitor.geometry.segments import ROUNDING
+from collision_monitor.fitting.coverage import farthest_along
+from collision_monitor.geometry.fixed_order import principal_axes, product
+from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.geometry.segments import RELATIVE_ROUNDING, ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +32,6 @@ class OrientedBox:
     def volume(self) -> float:
         """Volume in cubic metres."""
         return float(np.prod(self.extents))
-
-    @property
-    def long_axis(self) -> np.ndarray:
-        """Unit vector along the longest side."""
-        return self.axes[:, 2]
 
 
 def box_along(points: np.ndarray, axes: np.ndarray) -> OrientedBox:
@@ -57,7 +53,46 @@ def hull_points(points: np.ndarray) -> np.ndarray:
         return np.unique(points, axis=0)
 
 
+# Larger hulls are reduced to this many vertices, and meshes of more triangles are coarsened before
+# their winding numbers are computed.
+MANY = 4000
+
+
+def spread_directions(count: int) -> np.ndarray:
+    """Return unit vectors (count, 3), evenly spread along a spiral from pole to pole."""
+    z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
+    turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
+    rim = np.sqrt(1.0 - z**2)
+    return np.column_stack([rim * np.cos(turn), rim * np.sin(turn), z])
+
+
+def farthest(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Return sorted indices of the ``points`` (n, 3) that are farthest along a direction (d, 3)."""
+    return np.unique(farthest_along(np.ascontiguousarray(points), directions))
+
+
+def outermost(points: np.ndarray) -> np.ndarray:
+    """Return ``points`` (n, 3), reduced to the outermost if they are more than `MANY`.
+
+    The directions are evenly spread after scaling the set to equal widths, so that long thin sets
+    keep enough points.
+    """
+    if len(points) <= MANY:
+        return points
+    centred = points - points.mean(axis=0)
+    squares, axes = principal_axes(points)
+    widths = np.sqrt(np.maximum(squares, 1e-12 * squares[-1]))
+    return points[farthest(product(centred, axes / widths), spread_directions(MANY))]
+
+
 _NORMAL_STEP = 0.1  # normals of faces that are nearer to each other than about this are one
+
+
+def _frames(normals: np.ndarray) -> np.ndarray:
+    """Return orthonormal rows (k, 3, 3), the last of each three along one of ``normals`` (k, 3)."""
+    x = np.cross(np.eye(3)[np.abs(normals).argmin(axis=1)], normals)
+    x /= np.linalg.norm(x, axis=1)[:, None]
+    return np.stack([x, np.cross(normals, x), normals], axis=1)
 
 
 def _boxes_on_faces(points: np.ndarray, volume: float) -> Iterator[OrientedBox]:
@@ -81,10 +116,11 @@ def _boxes_on_faces(points: np.ndarray, volume: float) -> Iterator[OrientedBox]:
         # is half of that of all projected faces (Cauchy).
         heights = np.ptp(product(corners, normals.T), axis=0)
         least = heights * 0.25 * np.abs(product(normals, doubled.T)).sum(1)
+        frames = _frames(normals)
         for k in np.argsort(least, kind="stable"):
             if least[k] >= volume:
                 break
-            frame = _frame(normals[k])
+            frame = frames[k]
             flat = product(corners, frame[:2].T)
             ring = flat[ConvexHull(flat).vertices]
             edges = np.roll(ring, -1, axis=0) - ring
@@ -107,7 +143,7 @@ def fit_box(points: np.ndarray) -> OrientedBox:
 
     The smallest of these candidates: boxes with one side on a face of the convex hull, the box of
     the principal axes, and the axis-aligned box. Coplanar or collinear points have no hull; only
-    the last two are tried.
+    the last two are tried. Of many points the `outermost` decide.
 
     Raises:
         FitError: there are no points, or they are not finite.
@@ -119,84 +155,78 @@ def fit_box(points: np.ndarray) -> OrientedBox:
             f"{'' if len(points) == 0 else ', some of which are not finite'}: "
             "at least one finite point is needed"
         )
-    squares, axes = principal_axes(points)
-    boxes = [box_along(points, np.eye(3)), box_along(points, axes)]
-    if len(points) > 3 and squares[0] > 1e-14 * squares[-1]:
-        boxes.extend(_boxes_on_faces(points, min(box.volume for box in boxes)))
-    return min(boxes, key=lambda box: (box.volume, float(np.prod(box.extents[1:]))))
+    few = outermost(points)
+    squares, axes = principal_axes(few)
+    boxes = [box_along(few, np.eye(3)), box_along(few, axes)]
+    if len(few) > 3 and squares[0] > 1e-14 * squares[-1]:
+        boxes.extend(_boxes_on_faces(few, min(box.volume for box in boxes)))
+    best = min(boxes, key=lambda box: (box.volume, float(np.prod(box.extents[1:]))))
+    return box_along(points, best.axes)
 
 
-# -- capsules by the method of Zhang et al. --
-
-_SHORT_AXIS = 2e-6  # metres; a capsule that is no longer becomes a sphere
+# -- capsules and spheres by the method of Zhang et al. --
 
 
-def innermost_center(x: np.ndarray, rho: np.ndarray, radius: float) -> float:
-    """Return the innermost centre of the hemisphere that closes the end at min(x).
-
-    All points (n,) with x at most the centre stay within ``radius`` of it. This is the limit of the
-    bisection of the paper.
-    """
-    return float((x + np.sqrt(np.maximum(radius**2 - rho**2, 0.0))).min())
+def volumes(rows: np.ndarray) -> np.ndarray:
+    """Return the volumes (k,) of capsules, rows (k, 7) of two end points and the radius."""
+    lengths = np.linalg.norm(rows[:, 3:6] - rows[:, :3], axis=1)
+    return np.pi * rows[:, 6] ** 2 * (lengths + 4.0 / 3.0 * rows[:, 6])
 
 
-def capsule_along(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> Leaf:
-    """Return the capsule about the line through ``origin`` along the unit vector ``axis``.
+def fit_parts(
+    points: np.ndarray, starts: np.ndarray, axes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smaller of a capsule and a sphere around each part of ``points`` (n, 3).
 
-    The radius is the largest distance of a point from the line. Both hemisphere centres are moved
-    inwards as far as possible. If they meet or pass each other, the result is a sphere about their
-    mean.
-    """
-    offsets = points - origin
-    x = product(offsets, axis)
-    rho = np.linalg.norm(offsets - x[:, None] * axis, axis=1)
-    radius = float(rho.max())
-    start, end = innermost_center(x, rho, radius), -innermost_center(-x, rho, radius)
-    if end - start <= _SHORT_AXIS:
-        start = end = 0.5 * (start + end)
-    p0 = origin + start * axis
-    p1 = p0 if start == end else origin + end * axis
-    return enclosing(p0, p1, radius, points)
-
-
-def fit_capsule(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
-    """Return the capsule along the longest side of the points' oriented box.
+    The capsule is along the longest side of the box of the part. Its radius is the largest distance
+    of a point from the line through the middle of the box, and both hemisphere centres are moved
+    inwards as far as possible, to the limit of the paper's bisection. At the point that is farthest
+    from the line they would meet, so they never pass each other. The sphere is about the centre of
+    the box. They also enclose the hulls of their points.
 
     Args:
-        points: (n, 3), metres; the result encloses their convex hull.
+        points: one part after another, metres.
+        starts: (k,) first point of each part.
+        axes: (k, 3, 3) columns along the sides of the boxes.
+
+    Returns:
+        Rows (k, 7), and where each point is along the longest side, from the centre (n,).
+    """
+    part = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(points)))
+    local = np.einsum("ni,nij->nj", points, axes[part])
+    low, high = np.minimum.reduceat(local, starts), np.maximum.reduceat(local, starts)
+    middle, by_length = 0.5 * (low + high), np.argsort(high - low, axis=1, kind="stable")
+    local = np.take_along_axis(local - middle[part], by_length[part], axis=1)
+    x, rho = local[:, 2], np.sqrt(local[:, 0] ** 2 + local[:, 1] ** 2)
+    reach = np.sqrt(np.maximum.reduceat(rho, starts)[part] ** 2 - rho**2)
+    centers = np.einsum("kij,kj->ki", axes, middle)
+    long_axes = np.take_along_axis(axes, by_length[:, None, 2:], axis=2)[:, :, 0]
+    scale = float(np.abs(points).max())
+
+    def between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Rows of the capsules between these places (k,) on the lines."""
+        beyond = x - np.clip(x, low[part], high[part])
+        radii = np.maximum.reduceat(np.sqrt(rho**2 + beyond**2), starts)
+        radii += RELATIVE_ROUNDING * (scale + radii)
+        ends = [centers + at[:, None] * long_axes for at in (low, high)]
+        return np.column_stack([*ends, radii])
+
+    nowhere = np.zeros(len(starts))
+    capsules = between(
+        np.minimum.reduceat(x + reach, starts), np.maximum.reduceat(x - reach, starts)
+    )
+    spheres = between(nowhere, nowhere)
+    is_sphere = volumes(spheres) < volumes(capsules)
+    return np.where(is_sphere[:, None], spheres, capsules), x
+
+
+def fit_leaf(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
+    """Return the smaller of the capsule and the sphere around ``points``, as `fit_parts`.
+
+    Args:
+        points: (n, 3), metres.
         box: their oriented box, if known.
     """
     box = fit_box(points) if box is None else box
-    return capsule_along(np.asarray(points, float), box.center, box.long_axis)
-
-
-_AXES = np.eye(3).tolist()
-
-
-def _cross(a: list[float], b: list[float]) -> list[float]:
-    """Cross product of two vectors; `numpy.cross` is ten times slower for single vectors."""
-    return [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
-
-
-def _frame(direction: np.ndarray) -> np.ndarray:
-    """Return three orthonormal rows (3, 3), the last along ``direction``."""
-    z = direction / norm(direction)
-    x = np.array(_cross(_AXES[np.abs(z).argmin()], z.tolist()))
-    x /= norm(x)
-    return np.array([x, _cross(z.tolist(), x.tolist()), z])
-
-
-def fit_sphere(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
-    """Return the sphere about the centre of the points' oriented box; points (n, 3), metres."""
-    center = (fit_box(points) if box is None else box).center
-    return enclosing(center, center, 0.0, np.asarray(points, float))
-
-
-def fit_leaf(points: np.ndarray, box: OrientedBox) -> Leaf:
-    """Return the smaller of the capsule and the sphere around ``points`` (n, 3) with this box."""
-    capsule, sphere = fit_capsule(points, box), fit_sphere(points, box)
-    return capsule if capsule.volume <= sphere.volume else sphere
+    rows, _ = fit_parts(np.asarray(points, float), np.zeros(1, dtype=np.int64), box.axes[None])
+    return Leaf("", rows[0, :3], rows[0, 3:6], float(rows[0, 6]))

@@ -14,8 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from collision_monitor.geometry.fixed_order import product
-from collision_monitor.geometry.segments import RELATIVE_ROUNDING, ROUNDING
+from collision_monitor.fitting.bounding_shapes import fit_parts, volumes
+from collision_monitor.geometry.fixed_order import principal_axes_of_parts, product
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import KINDS, ROUNDED, radius_and_length, unknown_kind
 
@@ -147,14 +148,11 @@ def _cylinder(radius: float, length: float, most: int) -> np.ndarray:
     """The smaller of one capsule that encloses the rims, and the leaves of the box around it."""
     half = 0.5 * length
     radii, inset = _around_cylinders(radius, _RADIUS_FACTORS, length)
-    volumes = np.pi * radii**2 * (2.0 * (half - inset) + 4.0 / 3.0 * radii)
-    best = int(volumes.argmin())
-    z, r = half - inset[best], radii[best]
-    one = np.array([[0.0, 0.0, -z, 0.0, 0.0, z, r + ROUNDING * (r + half)]])
-    box = _box((2.0 * radius, 2.0 * radius, length), most)
-    spans = np.linalg.norm(box[:, 3:6] - box[:, :3], axis=1)
-    around = (np.pi * box[:, 6] ** 2 * (spans + 4.0 / 3.0 * box[:, 6])).sum()
-    return box if around < volumes[best] else one
+    rows = np.zeros((len(radii), 7))
+    rows[:, 2], rows[:, 5] = inset - half, half - inset
+    rows[:, 6] = radii + ROUNDING * (radii + half)
+    one, box = rows[[volumes(rows).argmin()]], _box((2.0 * radius, 2.0 * radius, length), most)
+    return box if volumes(box).sum() < volumes(one)[0] else one
 
 
 def cover(shape: Shape, most: int) -> np.ndarray:
@@ -197,15 +195,18 @@ def cover_triangles(corners: np.ndarray, most: int) -> np.ndarray:
         if len(starts) == parts:
             return best
         parts = len(starts)
-        rows, volumes, along = _around_parts(triangles, starts)
-        if volumes.sum() < _WORTH * least:
-            best, least = rows, volumes.sum()
-        counts = np.diff(starts, append=len(part))
+        points, first = triangles.reshape(-1, 3), 3 * starts
+        rows, x = fit_parts(points, first, principal_axes_of_parts(points, first))
+        sizes = volumes(rows)
+        if sizes.sum() < _WORTH * least:
+            best, least = rows, sizes.sum()
+        counts, along = np.diff(starts, append=len(part)), x.reshape(-1, 3).mean(axis=1)
         is_large = np.zeros(parts, dtype=bool)
-        by_size = np.argsort(np.where(counts > 1, -volumes, 0.0), kind="stable")
+        by_size = np.argsort(np.where(counts > 1, -sizes, 0.0), kind="stable")
         is_large[by_size[: most - parts]] = True
         number = np.repeat(np.arange(parts), counts)
-        part = 2 * number + (is_large[number] & (along > 0.0))
+        border = np.add.reduceat(along, starts) / counts
+        part = 2 * number + (is_large[number] & (along > border[number]))
 
 
 def _subdivided(corners: np.ndarray) -> np.ndarray:
@@ -221,72 +222,3 @@ def _subdivided(corners: np.ndarray) -> np.ndarray:
         four = [np.stack(t, axis=1) for t in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))]
         corners = np.concatenate([corners[~long], *four])
     return corners
-
-
-_DOUBLINGS = 7  # of the exponent of a matrix: directions of which one is 10 % longer are told apart
-
-
-def _long_axes(squares: np.ndarray) -> np.ndarray:
-    """Directions (k, 3) of the largest spread; ``squares`` (k, 3, 3): sums of offsets' products."""
-    powers = squares
-    for _ in range(_DOUBLINGS):
-        traces = np.einsum("kii->k", powers)
-        powers = powers / np.where(traces > 0.0, traces, 1.0)[:, None, None]
-        powers = np.einsum("kij,kjl->kil", powers, powers)
-    longest = np.einsum("kii->ki", powers).argmax(axis=1)
-    axes = powers[np.arange(len(powers)), longest]
-    axes[~axes.any(axis=1)] = 1.0, 0.0, 0.0  # of one point
-    return axes / np.sqrt((axes * axes).sum(axis=1))[:, None]
-
-
-def _around_parts(
-    triangles: np.ndarray, starts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The smaller of a capsule and a sphere around each part of triangles (n, 3, 3).
-
-    The capsule is along the long axis, its ends as far inside as possible
-    (`bounding_shapes.innermost_center`). One that contains the corners of a triangle contains it.
-    ``starts``: the first triangle of each part. Returns rows (k, 7), volumes (k,), and where each
-    triangle is along the axis of its part (n,).
-    """
-    points, first = triangles.reshape(-1, 3), 3 * starts
-    counts = np.diff(first, append=len(points))
-    part = np.repeat(np.arange(len(starts)), counts)
-
-    def least(values: np.ndarray) -> np.ndarray:
-        return np.minimum.reduceat(values, first)
-
-    def most(values: np.ndarray) -> np.ndarray:
-        return np.maximum.reduceat(values, first)
-
-    scale = float(np.abs(points).max())
-    means = np.add.reduceat(points, first) / counts[:, None]
-    offsets = points - means[part]
-    axes = _long_axes(np.add.reduceat(offsets[:, :, None] * offsets[:, None, :], first))
-    x = (offsets * axes[part]).sum(axis=1)
-    across = offsets - x[:, None] * axes[part]
-    middle = 0.5 * (least(across) + most(across))
-    middle -= (middle * axes).sum(axis=1)[:, None] * axes
-    across -= middle[part]
-    rho = np.sqrt((across * across).sum(axis=1))
-    reach = np.sqrt(np.maximum(most(rho)[part] ** 2 - rho**2, 0.0))
-    ends = np.array([least(x + reach), most(x - reach)])
-    centers = 0.5 * np.array([ends.sum(axis=0), least(x) + most(x)])
-    ends = np.where(ends[0] < ends[1], ends, centers[0])
-
-    def around(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(radii, volumes) of capsules between these places on the axes."""
-        beyond = x - np.clip(x, low[part], high[part])
-        radii = most(np.sqrt(rho**2 + beyond**2))
-        radii += RELATIVE_ROUNDING * (scale + radii)
-        return radii, np.pi * radii**2 * (high - low + 4.0 / 3.0 * radii)
-
-    radii, volumes = around(*ends)
-    radii_of_balls, volumes_of_balls = around(centers[1], centers[1])
-    is_ball = volumes_of_balls < volumes
-    low, high = np.where(is_ball, centers[1], ends)
-    radii = np.where(is_ball, radii_of_balls, radii)
-    origins = means + middle
-    rows = [origins + low[:, None] * axes, origins + high[:, None] * axes, radii]
-    along = x.reshape(-1, 3).sum(axis=1)
-    return np.column_stack(rows), np.minimum(volumes, volumes_of_balls), along

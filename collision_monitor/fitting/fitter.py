@@ -25,13 +25,7 @@ from collision_monitor.common.limits import check_time
 from collision_monitor.common.settings import settings_of
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.approach_points import merged
-from collision_monitor.fitting.body import outermost
-from collision_monitor.fitting.bounding_shapes import (
-    box_along,
-    fit_box,
-    fit_leaf,
-    hull_points,
-)
+from collision_monitor.fitting.bounding_shapes import fit_leaf, hull_points
 from collision_monitor.fitting.enclosure import check_enclosing, check_filling
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.fitting.shapes import (
@@ -355,8 +349,7 @@ def _published_leaf(shape: Shape) -> Leaf:
     """
     if shape.kind in ROUNDED:
         return fits_in_own_frame(shape, 1, math.inf)[0].leaves[0]
-    points = hull_points(enclosing_surface(shape)[0])
-    return fit_leaf(points, box_along(points, fit_box(outermost(points)).axes))
+    return fit_leaf(hull_points(enclosing_surface(shape)[0]))
 
 
 def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[Fit]]:

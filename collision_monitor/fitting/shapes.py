@@ -14,13 +14,13 @@ import numpy as np
 
 from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.errors import FitError
-from collision_monitor.fitting.body import Body, outermost
+from collision_monitor.fitting.body import Body
 from collision_monitor.fitting.bounding_shapes import (
     OrientedBox,
-    box_along,
     fit_box,
     fit_leaf,
     hull_points,
+    outermost,
 )
 from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.fast_fit import cover_box, covers_of_box
@@ -177,16 +177,11 @@ def _fit_mesh(
     ``known`` fit, the next one has ``most`` leaves.
     """
     points = hull_points(vertices)
-    outer = outermost(points)
-    box = fit_box(outer)
-    if outer is points:
-        outer = None
-    else:
-        box = box_along(points, box.axes)
+    box = fit_box(points)
     published = fit_leaf(points, box)
     if box.extents[0] <= _FLATNESS * box.extents[2]:
         return _fit_flat(box, published, most, tolerance), 2.0 * float(np.prod(box.extents[1:]))
-    body = Body(vertices, triangles, box, watchers, outer)
+    body = Body(vertices, triangles, box, watchers, outermost(points))
     if known is not None:
         leaves, counts = known.leaves, [most] if most > len(known.leaves) else []
     else:
@@ -276,11 +271,10 @@ def _mesh_volumes(shape: Shape) -> Volumes:
     from scipy.spatial import QhullError
 
     points = hull_points(np.asarray(shape.vertices, dtype=float))
-    outer = outermost(points)
-    obb = box_along(points, fit_box(outer).axes).volume
+    obb = fit_box(points).volume
     mesh = trimesh.Trimesh(shape.vertices, shape.triangles, process=True)
     try:
-        hull = trimesh.convex.convex_hull(outer).volume if obb > 0.0 else 0.0
+        hull = trimesh.convex.convex_hull(outermost(points)).volume if obb > 0.0 else 0.0
     except (QhullError, ValueError):  # nearly flat
         return Volumes(0.0, 0.0, obb)
     volume = float(abs(mesh.volume)) if mesh.is_watertight else float(hull)

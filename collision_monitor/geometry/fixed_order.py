@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 
-_SWEEPS = 30  # five or six are usual
-_OFF_DIAGONAL = 1e-15  # relative; smaller is zero
+from collision_monitor.common.compiled import reproducible_kernel
+
+_SWEEPS = 20  # of rotations; a handful is enough
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -31,37 +32,75 @@ def norm(vector: np.ndarray) -> float:
 def principal_axes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the spread of ``points`` (n, 3) about their mean along three axes, and the axes.
 
-    Spreads (3,) are sums of squares, ascending; axes are the columns of a rotation (3, 3). Cyclic
-    Jacobi rotations (Golub and Van Loan, Matrix Computations, 8.5).
+    Spreads (3,) are sums of squares, ascending; axes are the columns of a rotation (3, 3).
     """
     centred = points - points.mean(axis=0)
-    s = np.einsum("ni,nj->ij", centred, centred).tolist()
-    axes = np.eye(3).tolist()
+    products, axes = np.einsum("ni,nj->ij", centred, centred), np.eye(3)
+    turn_to_principal_axes(products, axes)
+    return np.maximum(np.diag(products), 0.0), axes
+
+
+def principal_axes_of_parts(points: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return the `principal_axes` (k, 3, 3) of parts of ``points`` (n, 3).
+
+    ``starts`` (k,): the first point of each part.
+    """
+    counts = np.diff(starts, append=len(points))
+    means = np.add.reduceat(points, starts) / counts[:, None]
+    offsets = points - np.repeat(means, counts, axis=0)
+    products = np.add.reduceat(offsets[:, :, None] * offsets[:, None, :], starts)
+    axes = np.tile(np.eye(3), (len(starts), 1, 1))
+    for k in range(len(starts)):
+        turn_to_principal_axes(products[k], axes[k])
+    return axes
+
+
+@reproducible_kernel
+def turn_to_principal_axes(products, axes):
+    """Turn ``axes`` (3, 3), columns, initially those of ``products`` (3, 3), to the principal axes.
+
+    Products become diagonal, with ascending elements. Cyclic Jacobi rotations (Golub and Van Loan,
+    Matrix Computations, 8.5).
+    """
     for _ in range(_SWEEPS):
-        off = max(abs(s[0][1]), abs(s[0][2]), abs(s[1][2]))
-        if off <= _OFF_DIAGONAL * max(s[0][0], s[1][1], s[2][2]):
+        off = abs(products[0, 1]) + abs(products[0, 2]) + abs(products[1, 2])
+        if not off > 1e-16 * (products[0, 0] + products[1, 1] + products[2, 2]):
             break
         for p, q in ((0, 1), (0, 2), (1, 2)):
-            _rotate(s, axes, p, q)
-    spreads = np.array([s[i][i] for i in range(3)])
-    order = np.argsort(spreads, kind="stable")
-    columns = np.array(axes)[:, order]
-    columns[:, 0] = np.cross(columns[:, 1], columns[:, 2])  # a rotation, not a reflection
-    return np.maximum(spreads[order], 0.0), columns
+            if products[p, q] == 0.0:
+                continue
+            ratio = 0.5 * (products[q, q] - products[p, p]) / products[p, q]
+            tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
+            cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
+            sine = tangent * cosine
+            for i in range(3):
+                x, y = products[i, p], products[i, q]
+                products[i, p], products[i, q] = cosine * x - sine * y, sine * x + cosine * y
+                x, y = axes[i, p], axes[i, q]
+                axes[i, p], axes[i, q] = cosine * x - sine * y, sine * x + cosine * y
+            for i in range(3):
+                x, y = products[p, i], products[q, i]
+                products[p, i], products[q, i] = cosine * x - sine * y, sine * x + cosine * y
+    for p, q in ((0, 1), (1, 2), (0, 1)):
+        if products[p, p] > products[q, q]:
+            products[p, p], products[q, q] = products[q, q], products[p, p]
+            for i in range(3):
+                axes[i, p], axes[i, q] = axes[i, q], axes[i, p]
+    make_orthonormal(axes)
 
 
-def _rotate(s: list[list[float]], axes: list[list[float]], p: int, q: int) -> None:
-    """Turn the symmetric ``s`` and ``axes`` in place so that s[p][q] becomes zero."""
-    if s[p][q] == 0.0:
-        return
-    theta = (s[q][q] - s[p][p]) / (2.0 * s[p][q])
-    tangent = math.copysign(1.0, theta) / (abs(theta) + math.sqrt(theta * theta + 1.0))
-    cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
-    sine = tangent * cosine
-    for row in (*s, *axes):
-        row[p], row[q] = cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]
-    s[p], s[q] = (
-        [cosine * a - sine * b for a, b in zip(s[p], s[q], strict=True)],
-        [sine * a + cosine * b for a, b in zip(s[p], s[q], strict=True)],
-    )
-    s[p][q] = s[q][p] = 0.0
+@reproducible_kernel
+def make_orthonormal(axes):
+    """Set the length of the first column to 1, the second to last x first, the last to match."""
+    length = math.sqrt(axes[0, 0] ** 2 + axes[1, 0] ** 2 + axes[2, 0] ** 2)
+    for x in range(3):
+        axes[x, 0] /= length
+    for x in range(3):
+        y, z = (x + 1) % 3, (x + 2) % 3
+        axes[x, 1] = axes[y, 2] * axes[z, 0] - axes[z, 2] * axes[y, 0]
+    length = math.sqrt(axes[0, 1] ** 2 + axes[1, 1] ** 2 + axes[2, 1] ** 2)
+    for x in range(3):
+        axes[x, 1] /= length
+    for x in range(3):
+        y, z = (x + 1) % 3, (x + 2) % 3
+        axes[x, 2] = axes[y, 0] * axes[z, 1] - axes[z, 0] * axes[y, 1]

@@ -76,10 +76,3 @@ def distances_to_segment(points: np.ndarray, p0: np.ndarray, p1: np.ndarray) -> 
         return np.linalg.norm(offsets, axis=1)
     t = np.clip(product(offsets, axis) / squared, 0.0, 1.0)
     return np.linalg.norm(offsets - t[:, None] * axis, axis=1)
-
-
-def enclosing(p0: np.ndarray, p1: np.ndarray, radius: float, points: np.ndarray) -> Leaf:
-    """The leaf, its radius increased by rounding errors so that it encloses ``points``."""
-    outermost = float(distances_to_segment(points, p0, p1).max())
-    scale = float(np.abs(points).max())
-    return Leaf("", p0, p1, max(radius, outermost) + 1e-12 * max(scale, radius))

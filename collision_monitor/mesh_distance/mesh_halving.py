@@ -14,11 +14,10 @@ import math
 import numpy as np
 
 from collision_monitor.common.compiled import ZERO, inlined_kernel, offline_kernel
+from collision_monitor.geometry.fixed_order import make_orthonormal, turn_to_principal_axes
 
 # Each half has at least this share of the triangles, so the depth is at most log(n) / log(6/5).
 _MIN_SHARE = 1.0 / 6.0
-
-_SWEEPS = 20  # of rotations; a handful is enough
 
 
 @offline_kernel
@@ -47,7 +46,7 @@ def halve(corners, oriented, in_a_leaf, order, nodes, axes, low, high):
         end, frame = begin + size, axes[node]
         if oriented and not (size == 1 and _edge_axes(corners[order[begin]], frame)):
             _sum_products(corners, order, begin, end, mean_point, products)
-            _turn_to_principal_axes(products, frame)
+            turn_to_principal_axes(products, frame)
         for i in range(3):
             low[node, i] = least[i] = np.inf
             high[node, i] = most[i] = -np.inf
@@ -135,25 +134,8 @@ def _edge_axes(corners, axes):
     axes[0, 2], axes[1, 2], axes[2, 2] = x / area, y / area, z / area
     for i in range(3):
         axes[i, 0] = corners[(longest + 1) % 3, i] - corners[longest, i]
-    _make_orthonormal(axes)
+    make_orthonormal(axes)
     return True
-
-
-@offline_kernel
-def _make_orthonormal(axes):
-    """Set the length of the first column to 1, the second to last x first, the last to match."""
-    length = math.sqrt(axes[0, 0] ** 2 + axes[1, 0] ** 2 + axes[2, 0] ** 2)
-    for x in range(3):
-        axes[x, 0] /= length
-    for x in range(3):
-        y, z = (x + 1) % 3, (x + 2) % 3
-        axes[x, 1] = axes[y, 2] * axes[z, 0] - axes[z, 2] * axes[y, 0]
-    length = math.sqrt(axes[0, 1] ** 2 + axes[1, 1] ** 2 + axes[2, 1] ** 2)
-    for x in range(3):
-        axes[x, 1] /= length
-    for x in range(3):
-        y, z = (x + 1) % 3, (x + 2) % 3
-        axes[x, 2] = axes[y, 0] * axes[z, 1] - axes[z, 0] * axes[y, 1]
 
 
 @offline_kernel
@@ -173,28 +155,3 @@ def _sum_products(corners, order, begin, end, mean, products):
             for i in range(3):
                 for j in range(3):
                     products[i, j] += (point[i] - mean[i]) * (point[j] - mean[j])
-
-
-@offline_kernel
-def _turn_to_principal_axes(products, axes):
-    """Turn ``axes``, initially those of the link, to the principal axes, by Jacobi's rotations."""
-    for _ in range(_SWEEPS):
-        off = abs(products[0, 1]) + abs(products[0, 2]) + abs(products[1, 2])
-        if not off > 1e-16 * (products[0, 0] + products[1, 1] + products[2, 2]):
-            break
-        for p, q in ((0, 1), (0, 2), (1, 2)):
-            if products[p, q] == 0.0:
-                continue
-            ratio = 0.5 * (products[q, q] - products[p, p]) / products[p, q]
-            tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
-            cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
-            sine = tangent * cosine
-            for i in range(3):
-                x, y = products[i, p], products[i, q]
-                products[i, p], products[i, q] = cosine * x - sine * y, sine * x + cosine * y
-                x, y = axes[i, p], axes[i, q]
-                axes[i, p], axes[i, q] = cosine * x - sine * y, sine * x + cosine * y
-            for i in range(3):
-                x, y = products[p, i], products[q, i]
-                products[p, i], products[q, i] = cosine * x - sine * y, sine * x + cosine * y
-    _make_orthonormal(axes)

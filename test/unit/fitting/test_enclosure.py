@@ -14,7 +14,7 @@ from support.geometry.shape_fit import fit_shape
 from support.ros.live_cases import pose_of
 
 from collision_monitor.errors import LeavesError
-from collision_monitor.fitting.bounding_shapes import fit_capsule
+from collision_monitor.fitting.bounding_shapes import fit_leaf
 from collision_monitor.fitting.enclosure import check_enclosing, gap, outer_triangles, uncovered
 from collision_monitor.fitting.shapes import FitSettings, leaf_rows
 from collision_monitor.geometry.leaf import Leaf
@@ -78,7 +78,7 @@ def one_leaf(shape, link):
     """The capsule around a shape: exactly, or by the published fit to its points."""
     if shape.kind in ("mesh", "box"):
         points = outer_triangles(replace(shape, pose=np.eye(4))).reshape(-1, 3)
-        return fit_capsule(points).moved(shape.pose, link)
+        return fit_leaf(points).moved(shape.pose, link)
     length = shape.size[1] if len(shape.size) > 1 else 0.0
     half = np.array([0.0, 0.0, 0.5 * length])
     return Leaf(link, -half, half, shape.size[0]).moved(shape.pose, link)

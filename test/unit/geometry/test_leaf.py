@@ -1,13 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Leaves: volumes, distances, and growing until they enclose."""
+"""Leaves: volumes and distances."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from collision_monitor.geometry.leaf import Leaf, distances_to_segment, enclosing
+from collision_monitor.geometry.leaf import Leaf
 
 ORIGIN = np.zeros(3)
 X = np.array([1.0, 0.0, 0.0])
@@ -36,13 +34,3 @@ def test_moving_keeps_distances():
     assert moved.link == "b"
     there = points @ pose[:3, :3].T + pose[:3, 3]
     assert moved.distances_to(there) == pytest.approx(leaf.distances_to(points))
-
-
-@given(st.integers(1, 30), st.integers(0, 10_000))
-def test_enclosing_grows_until_no_point_is_outside(count, seed):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(count, 3)) * 10.0 ** rng.integers(-3, 3)
-    leaf = enclosing(points[0], points[-1], 0.0, points)
-    assert leaf.distances_to(points).max() <= 0.0
-    farthest = distances_to_segment(points, points[0], points[-1]).max()
-    assert leaf.radius <= farthest * (1 + 1e-9) + 1e-9
