@@ -34,22 +34,14 @@ def _offset_from_axis(x, y, z, capsules, capsule):
 
 
 @reproducible_kernel
-def gap_to_union(x, y, z, capsules):
-    """Return the signed distance of a point to the union of the capsules, and the nearest one."""
-    best, owner = math.inf, 0
-    for k in range(len(capsules)):
-        gap = _offset_from_axis(x, y, z, capsules, k)[0] - capsules[k, 6]
-        if gap < best:
-            best, owner = gap, k
-    return best, owner
-
-
-@reproducible_kernel
 def gaps_to_union(points, capsules):
     """Signed distances (n,) of ``points`` (n, 3) to the union of ``capsules`` (k, 7)."""
     out = np.empty(len(points))
     for i in range(len(points)):
-        out[i] = gap_to_union(points[i, 0], points[i, 1], points[i, 2], capsules)[0]
+        x, y, z = points[i, 0], points[i, 1], points[i, 2]
+        out[i] = math.inf
+        for k in range(len(capsules)):
+            out[i] = min(out[i], _offset_from_axis(x, y, z, capsules, k)[0] - capsules[k, 6])
     return out
 
 

@@ -239,33 +239,25 @@ def _tighten(links: Mapping[str, Sequence[_Part]], settings: FitSettings) -> set
     """
     limit, usual = max(_LOOSE, settings.leaf_tolerance), settings.max_leaves_per_link
     worst = {name: max(part.looseness for part in own) for name, own in links.items()}
-    waiting = sorted((n for n in links if worst[n] > limit), key=lambda name: -worst[name])
     most_leaves = settings_of(FitSettings)["max_leaves_per_link"].most
     room = int(_MEAN_SHARE * usual * len(links))
-    tightened: set[str] = set()
-    while True:
-        budgets: dict[str, int] = {}
-        for name in waiting:
-            count = _count(links[name])
-            budget = min(_FACTOR * usual, most_leaves, count + room)
-            if budget >= _WORTH * count:
-                budgets[name] = budget
-                room -= budget - count
-        if not budgets:
-            return tightened
-        larger = {n: _larger_jobs(links[n], budget, limit) for n, budget in budgets.items()}
-        more = {key: job for own in larger.values() for _, key, job in own}
-        done = _fit_distinct(more, settings.leaf_tolerance)
-        for name, own in larger.items():
-            for part, key, _ in own:
-                most = len(part.choices[-1].leaves)
-                longer = [fit for fit in done[key] if len(fit.leaves) > most]
-                part.choices = [*part.choices, *longer]
-            _share_out(links[name], budgets[name], 0.5 * limit)
-            # Others get the leaves that are not used.
-            room += budgets[name] - _count(links[name])
-        tightened |= larger.keys()
-        waiting = [name for name in waiting if name not in tightened]
+    budgets: dict[str, int] = {}
+    for name in sorted((n for n in links if worst[n] > limit), key=lambda name: -worst[name]):
+        count = _count(links[name])
+        budget = min(_FACTOR * usual, most_leaves, count + room)
+        if budget >= _WORTH * count:
+            budgets[name] = budget
+            room -= budget - count
+    larger = {n: _larger_jobs(links[n], budget, limit) for n, budget in budgets.items()}
+    more = {key: job for own in larger.values() for _, key, job in own}
+    done = _fit_distinct(more, settings.leaf_tolerance)
+    for name, own in larger.items():
+        for part, key, _ in own:
+            most = len(part.choices[-1].leaves)
+            longer = [fit for fit in done[key] if len(fit.leaves) > most]
+            part.choices = [*part.choices, *longer]
+        _share_out(links[name], budgets[name], 0.5 * limit)
+    return set(larger)
 
 
 def _larger_jobs(parts: Sequence[_Part], budget: int, limit: float) -> list[tuple[_Part, str, Job]]:

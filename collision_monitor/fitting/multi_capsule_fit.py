@@ -354,17 +354,8 @@ def _anneal(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.nd
 
 
 def enclose(body: Body, capsules: np.ndarray) -> np.ndarray:
-    """Return a copy of ``capsules`` (k, 7), grown until no triangle of the body sticks out.
-
-    The worst points come first; each grows the capsule that needs the least growth.
-    """
+    """Return a copy of ``capsules`` (k, 7), grown until no triangle of the body sticks out."""
     capsules = capsules.copy()
-    gaps = np.array([gaps_to_union(body.surface, row.reshape(1, 7)) for row in capsules])
-    for i in np.argsort(-gaps.min(axis=0)):
-        owner = int(gaps[:, i].argmin())
-        if gaps[owner, i] > 0.0:
-            capsules[owner, 6] += gaps[owner, i]
-            gaps[owner] -= gaps[owner, i]
     grow_to_enclose(body.triangles, capsules, _SMALLEST_EDGE)
     capsules[:, 6] += 1e-9  # covers rounding errors of changes of frame
     return capsules

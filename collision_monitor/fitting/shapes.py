@@ -94,7 +94,6 @@ def union_volume(capsules: np.ndarray) -> float:
 
 # A fit with more leaves is kept if its stand-off is at most this part of the one before.
 _MAX_RATIO = 0.95
-_MAX_RATIO_OF_BOX = 0.92
 # A body thinner than this part of its length counts as flat.
 _FLATNESS = 1e-3
 
@@ -240,9 +239,7 @@ def fits_in_own_frame(
     if shape.kind == "box":
         x, y, z = shape.size
         area = 2.0 * (x * y + y * z + z * x)
-        covers = covers_of_box(
-            shape.size, (1, *counts_up_to(most)), tolerance, _MAX_RATIO_OF_BOX
-        )
+        covers = covers_of_box(shape.size, (1, *counts_up_to(most)), tolerance, _MAX_RATIO)
         fits = [(leaves_of(rows), stand_off, 0.0) for rows, stand_off in covers]
     else:
         vertices, triangles, _ = enclosing_surface(shape)
