@@ -135,10 +135,14 @@ class MonitoredDistances:
         by_design = self._behaviour.by_design
         if by_design is None:
             return nearest
-        near = self._behaviour.near
+        near, within = self._behaviour.near, self._exact_within
         if near is not None and not len(near):
             return nearest
-        return by_design.with_near(q, nearest, self._exact_within, near)
+        clearance = by_design.with_near(q, nearest, within, near)
+        if self._behaviour.decision.distance <= 0.0 < clearance.distance:
+            # Only leaves were in contact, as time ran out; no other pair was searched.
+            clearance = by_design.with_near(q, nearest, within)
+        return clearance
 
     @property
     def not_counted(self) -> list[tuple[str, str]]:
