@@ -43,3 +43,14 @@ def chain(count: int = 4, **options: str) -> str:
     links = [link(f"l{k}") for k in range(count)]
     joints = [joint(f"j{k}", f"l{k - 1}", f"l{k}", **options) for k in range(1, count)]
     return robot(*links, *joints)
+
+
+def box_and_ball_on_slides() -> str:
+    """A flat box, ``hand``, that slides along x and y, and a ball, ``tip``, that slides along z."""
+    return robot(
+        link("base", ""), link("slide", ""), link("hand", '<box size="0.4 0.2 0.1"/>'),
+        joint("x", "base", "slide", "prismatic", "0 0 0", "1 0 0"),
+        joint("y", "slide", "hand", "prismatic", "0 0 0", "0 1 0"),
+        link("tip", '<sphere radius="0.05"/>'),
+        joint("z", "base", "tip", "prismatic", "0 0 1.85", "0 0 1"),
+    )  # fmt: skip

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.robots.toys import joint, link, robot
+from support.robots.toys import box_and_ball_on_slides
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.near_by_design import DistanceNotByDesign
@@ -20,16 +20,10 @@ def test_a_contact_counts_beside_a_pair_that_only_seemed_to_be_in_contact():
     ball = {"name": "ball", "type": "sphere", "radius": 0.05, "position": [0.0, 0.0, 2.0]}
     wall = {"name": "wall", "type": "sphere", "radius": 0.05, "position": [0.0, 0.0, 1.0]}
     model = CollisionModel.from_urdf(
-        robot(
-            link("base", ""), link("slide", ""), link("hand", '<box size="0.4 0.2 0.1"/>'),
-            joint("x", "base", "slide", "prismatic", "0 0 0", "1 0 0"),
-            joint("y", "slide", "hand", "prismatic", "0 0 0", "0 1 0"),
-            link("tip", '<sphere radius="0.05"/>'),
-            joint("z", "base", "tip", "prismatic", "0 0 1.85", "0 0 1"),
-        ),
+        box_and_ball_on_slides(),
         scene={"obstacles": [post, ball, wall]},
         max_leaves_per_link=1,
-    )  # fmt: skip
+    )
     seeming, contact = (model.pairs.index(pair) for pair in (("hand", "post"), ("tip", "ball")))
     q = np.zeros(3)
     for name, position in {"x": 0.27, "y": 0.5, "z": 0.08}.items():

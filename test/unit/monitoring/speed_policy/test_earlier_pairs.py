@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.robots.toys import joint, link, robot
+from support.robots.toys import box_and_ball_on_slides, joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.continuous.near_pairs import PAIR
@@ -244,16 +244,10 @@ def test_distances_of_shapes_do_not_count_for_leaves_after_a_change_of_the_narro
     post = {"name": "post", "type": "box", "size": [0.2, 0.4, 0.1], "position": [0.6, 0.5, 0.0]}
     ball = {"name": "ball", "type": "sphere", "radius": 0.05, "position": [0.0, 0.0, 2.0]}
     model = CollisionModel.from_urdf(
-        robot(
-            link("base", ""), link("slide", ""), link("hand", '<box size="0.4 0.2 0.1"/>'),
-            joint("x", "base", "slide", "prismatic", "0 0 0", "1 0 0"),
-            joint("y", "slide", "hand", "prismatic", "0 0 0", "0 1 0"),
-            link("tip", '<sphere radius="0.05"/>'),
-            joint("z", "base", "tip", "prismatic", "0 0 1.85", "0 0 1"),
-        ),
+        box_and_ball_on_slides(),
         scene={"obstacles": [post, ball]},
         max_leaves_per_link=1,
-    )  # fmt: skip
+    )
     q, pair = np.array([0.1, 0.05, 0.0]), model.pairs.index(("hand", "post"))
     leaves, shapes = (model.distances(q, exact=exact)[pair] for exact in (False, True))
     assert leaves < shapes - 0.05
