@@ -57,9 +57,13 @@ class KnownPairs(NamedTuple):
         weights: (values,) how far the links come nearer at most for a unit of the joint, metres.
         most: (nq,) the largest weights of all pairs.
         turns: (nq,) how far joints turn for a unit of each value of q, rad.
-        excess: (nq,) of `note_slides`, metres.
+        slides: (k, 4) sliding joints, for whose range the weights are, as of `beyond_range`.
+        excess: (nq,) how far slides are beyond it on the last path, metres: the farther out, the
+            farther a turning joint moves a link.
         moves: (3, nq) how far joints moved at most: from start to start of all paths so far, from
             path to path, and along the last path.
+        beyond: (2,) how much farther than by their weights links may have moved by the first two,
+            since slides were beyond their range, metres.
         last: (3, nq) start, end and decelerations of the last path.
         reaction: (1,) seconds until braking begins on it.
     """
@@ -73,20 +77,24 @@ class KnownPairs(NamedTuple):
     weights: np.ndarray
     most: np.ndarray
     turns: np.ndarray
+    slides: np.ndarray
     excess: np.ndarray
     moves: np.ndarray
+    beyond: np.ndarray
     last: np.ndarray
     reaction: np.ndarray
 
 
-def nothing_known(weights: np.ndarray, leaves: np.ndarray, turns: np.ndarray) -> KnownPairs:
+def nothing_known(
+    weights: np.ndarray, leaves: np.ndarray, slides: np.ndarray, turns: np.ndarray
+) -> KnownPairs:
     """Return `KnownPairs` for ``weights`` (pairs, nq) and any ``leaves`` (pairs, 2) of them."""
     pairs, joints = map(np.ascontiguousarray, np.nonzero(weights))  # kernels are for one layout
     first = np.searchsorted(pairs, np.arange(len(weights) + 1))
     return KnownPairs(
         *np.full((3, len(weights)), -np.inf), leaves, first, joints, weights[pairs, joints],
-        weights.max(axis=0, initial=0.0), turns, np.zeros(len(turns)),
-        *np.zeros((2, 3, len(turns))), np.zeros(1),
+        weights.max(axis=0, initial=0.0), turns, slides, np.zeros(len(turns)),
+        np.zeros((3, len(turns))), np.zeros(2), np.zeros((3, len(turns))), np.zeros(1),
     )  # fmt: skip
 
 
@@ -101,15 +109,14 @@ def forget(known):
 @small_kernel
 def _approaches(known, pair):
     """How far two links come nearer at most by each row of ``known.moves``, metres."""
-    approach, shift, travel, beyond = 0.0, 0.0, 0.0, 0.0
+    approach, shift, travel, beyond = known.beyond[0], known.beyond[1], 0.0, 0.0
     for n in range(known.first[pair], known.first[pair + 1]):
         beyond += known.excess[known.joints[n]]
     for n in range(known.first[pair], known.first[pair + 1]):
         joint = known.joints[n]
-        weight = known.weights[n] + beyond * known.turns[joint]
-        approach += weight * known.moves[0, joint]
-        shift += weight * known.moves[1, joint]
-        travel += weight * known.moves[2, joint]
+        approach += known.weights[n] * known.moves[0, joint]
+        shift += known.weights[n] * known.moves[1, joint]
+        travel += (known.weights[n] + beyond * known.turns[joint]) * known.moves[2, joint]
     return approach, shift, travel
 
 
@@ -155,59 +162,56 @@ def beyond_range(slides, q, beyond):
 
 
 @kernel
-def note_slides(slides, path, excess):
-    """Set ``excess`` (nq,) for a ``path``, before it is searched; whether it has become less.
+def set_excess(known, path):
+    """Set ``known.excess`` for a ``path``, before it is searched.
 
-    That is how far ``slides``, as of `beyond_range`, were beyond their range on any path that
-    something is known from: the farther out, the farther a turning joint moves a link.
-
-    A slide within its range stops at its limit. Outside, the limit is not that of the robot. The
-    excess grows as slides go out. Once they are back by half it becomes less, and what is known
-    from paths with the larger excess must be forgotten.
+    The farthest that a slide is out on it is at one of its ends.
     """
-    is_less = False
-    now, at_end, end = np.empty(len(path.q)), np.empty(len(path.q)), path.q.copy()
+    end, there = path.q.copy(), np.empty(len(path.q))
     for joint in range(len(end)):
         v, a = path.velocities[joint], path.decelerations[joint]
         end[joint] += braked(v, a, path.reaction, np.inf)
-    beyond_range(slides, path.q, now)
-    beyond_range(slides, end, at_end)
-    for joint in range(len(now)):
-        if now[joint] > 0.0:  # the farthest of the path is one of its ends
-            now[joint] = max(now[joint], at_end[joint])
-        if now[joint] < 0.5 * excess[joint]:
-            is_less = True
-        else:
-            now[joint] = max(now[joint], excess[joint])
-        excess[joint] = now[joint]
-    return is_less
+    beyond_range(known.slides, path.q, known.excess)
+    beyond_range(known.slides, end, there)
+    for joint in range(len(end)):
+        known.excess[joint] = max(known.excess[joint], there[joint])
 
 
 # On two braking paths with equal decelerations and reaction times, the difference of the velocities
 # of a joint keeps its sign until both have stopped. So the difference of its positions is largest
 # at the start or at the end. Another reaction time adds at most twice the travel in the difference.
+# Between two configurations all slides may be moved first, and then what turns: so it is enough to
+# know how far slides are beyond their range at one of them.
 
 
 @small_kernel
 def _advance(known, path):
     """Add the moves to this path; return how far any pair came nearer so far, at most, metres."""
-    last, moves, total = known.last, known.moves, 0.0
-    is_comparable, is_out = True, False
-    late = 2.0 * abs(path.reaction - known.reaction[0])
+    last, moves, beyond, total = known.last, known.moves, known.beyond, 0.0
+    is_comparable, late = True, 2.0 * abs(path.reaction - known.reaction[0])
     known.reaction[0] = path.reaction
+    excess = 0.0
+    for joint in range(len(path.q)):
+        excess += known.excess[joint]
     for joint in range(len(path.q)):
         q, v, a = path.q[joint], path.velocities[joint], path.decelerations[joint]
         end = q + braked(v, a, path.reaction, np.inf)
         step, shift = abs(q - last[0, joint]), abs(end - last[1, joint])
+        if step > shift:  # false for NaN, which is kept
+            shift = step
+        shift += late * abs(v)
         moves[0, joint] += step
-        moves[1, joint] += max(step, shift) + late * abs(v)
+        moves[1, joint] += shift
         moves[2, joint] = abs(end - q)
+        if excess > 0.0:
+            beyond[0] += excess * known.turns[joint] * step
+            beyond[1] += excess * known.turns[joint] * shift
         total += known.most[joint] * moves[1, joint]
         is_comparable = is_comparable and a == last[2, joint]
-        is_out = is_out or known.excess[joint] > 0.0
         last[0, joint], last[1, joint], last[2, joint] = q, end, a
-    if not total < _LONGEST_WAY or not is_comparable or is_out:  # weights are for slides in range
-        moves[:2], total = 0.0, 0.0
+    total += beyond[1]
+    if not total < _LONGEST_WAY or not is_comparable:
+        moves[:2], beyond[:], total = 0.0, 0.0, 0.0
         forget(known)
     return total
 

@@ -101,8 +101,6 @@ class BrakingPaths:
         tables: of the pairs, as of `ModelPairs`.
         candidates: pairs of the last search, in rows as of `near_pairs`.
         known: what is known of the pairs of the model from earlier searches.
-        has_forgotten: whether the last `coarse_search` made distances at earlier configurations
-            useless: a slide was farther beyond its limits there than it is now.
         tests: number of configurations in the last search.
     """
 
@@ -117,18 +115,18 @@ class BrakingPaths:
         self.tests = 0
         self._no_parts = np.zeros(len(model.link_names), dtype=np.int64)
         bodies = model.bodies
-        self._slides = np.column_stack(
+        slides = np.column_stack(
             [
                 bodies.columns, bodies.gains, bodies.offsets,
                 largest_slides(bodies) + SLIDES_BEYOND,
             ]
         )[bodies.slides]  # fmt: skip
-        self.has_forgotten = False
         self.known = near_pairs.nothing_known(
-            self.classes.joint_weights,
+            self.classes.joint_weights[:model_count],
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
-            self.classes.turns,
-        )
+            slides, self.classes.turns,
+        )  # fmt: skip
+        self._lower, self._upper = model.lower - SLIDES_BEYOND, model.upper + SLIDES_BEYOND
         self._enough_for = np.nan, np.empty(0)
         self._space = empty_tables(*self.tables.arrays(), self.tables.most_moving_leaves).space(1)
         fill_balls(*self.tables.arrays(), self._space, np.arange(model_count))
@@ -148,8 +146,8 @@ class BrakingPaths:
         """(k, nq) how far the links of pairs of classes (k,) come nearer for a unit of q, metres.
 
         At most, while slides are beyond their range by ``excess`` (nq,), by default that of the
-        path of the last `coarse_search` and of earlier ones: the farther out they are, the farther
-        the joints that turn them move a link.
+        path of the last `coarse_search`: the farther out they are, the farther the joints that turn
+        them move a link.
         """
         weights = self.classes.joint_weights[groups]
         if excess is None:
@@ -181,12 +179,8 @@ class BrakingPaths:
         """
         count, classes = 0, self.classes
         model_count = classes.object_classes.start
-        if len(self._slides):
-            self.has_forgotten = near_pairs.note_slides(
-                self._slides, inputs.law, self.known.excess
-            )
-            if self.has_forgotten:
-                near_pairs.forget(self.known)
+        if len(self.known.slides):
+            near_pairs.set_excess(self.known, inputs.law)
         if classes.object_classes:
             count = self.search_objects(inputs, now)
             if len(self.candidates) < count + model_count:
@@ -287,8 +281,10 @@ class BrakingPaths:
 
         0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.
         """
-        here = self._beyond(q)
-        excess = np.maximum(here, self._beyond(q + horizon * velocities)) * (here > 0.0)
+        here, there = self._beyond(q), self._beyond(q + horizon * velocities)
+        # Within its limits a slide stops there.
+        is_out = (here > 0.0) | (q < self._lower) | (q > self._upper)
+        excess = np.maximum(here, there) * is_out
         speed = float((self.weights(slice(None), excess) @ abs(velocities)).max(initial=0.0))
         if speed <= 0.0:
             return np.inf
@@ -303,5 +299,5 @@ class BrakingPaths:
     def _beyond(self, q: np.ndarray) -> np.ndarray:
         """How far slides are beyond their range at q (nq,), for each value of q; metres."""
         beyond = np.empty(len(q))
-        near_pairs.beyond_range(self._slides, q, beyond)
+        near_pairs.beyond_range(self.known.slides, q, beyond)
         return beyond

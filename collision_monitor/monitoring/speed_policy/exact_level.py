@@ -100,7 +100,7 @@ class ExactLevel:
         if not is_inside and inside < 0:
             return self.search(inputs, measured, holds)
         # After a cycle inside, only pairs that are near now are searched: one probably decides.
-        count = self._search_coarsely(inputs, inside >= 0)
+        count = paths.coarse_search(inputs, now=inside >= 0)
         candidates = paths.candidates[:count]
         pairs = candidates[:, PAIR].astype(int)
         candidates[pairs == number, DISTANCE] = nearest.distance
@@ -168,13 +168,6 @@ class ExactLevel:
             )
         return distances
 
-    def _search_coarsely(self, inputs: BrakingInputs, now: bool = False) -> int:
-        """Number of candidates of `BrakingPaths.coarse_search`, which may replace the array."""
-        count = self._paths.coarse_search(inputs, now)
-        if self._paths.has_forgotten:
-            self.measurements.forget()
-        return count
-
     def search(
         self,
         inputs: BrakingInputs,
@@ -193,7 +186,7 @@ class ExactLevel:
         paths, settings = self._paths, inputs.settings
         number, self._inside = paths.number_of(measured.nearest.links), -1
         if count is None:
-            count = self._search_coarsely(inputs)
+            count = paths.coarse_search(inputs)
         if not count:
             return 0
         candidates, needs = paths.candidates[:count], np.empty((count, NEEDS))

@@ -266,10 +266,6 @@ class ExactPaths:
         """(k,) how often each pair was measured that ever was near."""
         return self._kept.counts
 
-    def forget(self) -> None:
-        """Use no distances of earlier calls any more."""
-        self.measurements.fill(0)
-
     def known(
         self, inputs: BrakingInputs, numbers: np.ndarray, weights: np.ndarray, now: np.ndarray,
         enough: np.ndarray,

@@ -66,14 +66,17 @@ def test_a_sliding_joint_beyond_its_limit_hides_no_contact(slide):
 
 
 @pytest.mark.parametrize("narrow_phase", ["leaf", "auto"])
-@pytest.mark.parametrize(("slide", "speed"), [(0.11, 1.0), (0.4, 0.0)])
+@pytest.mark.parametrize(
+    ("slide", "speed", "turn"),
+    [(0.11, 1.0, -1.0), (0.4, 0.0, -1.0), (0.05, 1.0, 0.0), (-0.05, -1.0, 0.0)],
+)
 @pytest.mark.parametrize("is_live", [False, True])
 def test_a_slide_outside_its_range_hides_nothing_on_the_braking_path(
-    slide, speed, narrow_phase, is_live
+    slide, speed, turn, narrow_phase, is_live
 ):
     """The farther out the tool is, the farther the arm moves it in the same turn."""
     reaction, deceleration = SpeedSettings().reaction_time, 2.0
-    reach = slide + speed * reaction + 0.5 * speed**2 / deceleration
+    reach = slide + speed * reaction + 0.5 * speed * abs(speed) / deceleration
 
     def gap(position, angle):
         tool = position * np.array([np.cos(angle), np.sin(angle)])
@@ -87,13 +90,13 @@ def test_a_slide_outside_its_range_hides_nothing_on_the_braking_path(
     names = model.joint_names
     q, velocities = np.zeros(len(names)), np.zeros(len(names))
     slides, turns = names.index("slide"), names.index("a_turn")
-    q[slides], velocities[slides], velocities[turns] = slide, speed, -1.0
+    q[slides], velocities[slides], velocities[turns] = slide, speed, turn
     assert (monitor.behaviour.decelerations == deceleration).all()
     stopped, early = 0, 0
     for k in range(1000):
         q[turns] = 1.2 - 0.001 * k
         state = monitor.update(names, q, now=100.0 + 0.001 * k, velocities=velocities)
-        end = q[turns] - reaction - 0.5 / deceleration
+        end = q[turns] + turn * (reaction + 0.5 * abs(turn) / deceleration)
         if k > 10 and gap(reach, end) <= monitor.stop_distance:
             assert monitor.behaviour.decision.stop, (q, state.message)
             early += gap(slide, q[turns]) > 0.1
