@@ -68,8 +68,9 @@ class DesiredScene:
         self.live: LiveScene | None = None
         self.requests: dict[str, ObjectRequest] = {}
         self._still_present: dict[str, ObjectRequest] = {}  # present although replaced by a request
-        # Objects still to be attached: the link, None for the world, and what they may touch.
-        self._waiting: dict[str, tuple[str | None, Collection[str]]] = {}
+        # Objects still to be attached: the link, None for the world, what they may touch, and why
+        # they are not attached later by themselves, if they are not.
+        self._waiting: dict[str, tuple[str | None, Collection[str], str]] = {}
         # By name and kind: why an object is not monitored as requested, and until when this counts.
         self._refusals: dict[str, dict[int, tuple[str, float]]] = {}
         self._fault = ""
@@ -134,11 +135,7 @@ class DesiredScene:
                 raise LiveSceneError("its mesh is being loaded")
             if self.live is None:
                 return True
-            link, pose = request.link, request.pose
-            if self.find is not None:
-                link, frame = self.find(link)
-                pose = frame @ pose
-            self.live.add(name, request.shape, link, pose, request.touch)
+            self.live.add(name, request.shape, *self._located(request), request.touch)
         except LiveSceneError as error:
             if is_requested:
                 why = str(error).removeprefix(f"{name}: ")
@@ -147,9 +144,14 @@ class DesiredScene:
         if is_requested:
             self._still_present.pop(name, None)
             self._clear(name, _ROBOT)
-            if name in self._waiting:
-                self._attach_later(name, *self._waiting[name])
         return True
+
+    def _located(self, request: ObjectRequest) -> tuple[str, np.ndarray]:
+        """Return the link that a requested object is on, and its pose (4, 4) there."""
+        if self.find is None:
+            return request.link, request.pose
+        link, frame = self.find(request.link)
+        return link, frame @ request.pose
 
     # -- attached objects --
 
@@ -159,7 +161,8 @@ class DesiredScene:
         """Attach an object to a link at its pose at ``q`` (nq,); return whether that was possible.
 
         ``q``: None if the joint positions are unknown; `retry` attaches the object once they are
-        known and it is present. A previous object of that name is attached meanwhile.
+        known and it is present. If there is no room for it on the link, it is requested there, at
+        the pose at ``q``. A previous object of that name is attached meanwhile.
         """
         return self._attach(name, link, q, touch)
 
@@ -174,50 +177,65 @@ class DesiredScene:
         self, name: str, link: str | None, q: np.ndarray | None, touch: Collection[str]
     ) -> bool:
         """``link``: None for the world."""
-        if not self.is_monitored(name) or self.live is None or q is None:
+        self._waiting.pop(name, None)
+        request = self.requests.get(name)
+        if request is None or self.live is None or q is None:
             self._attach_later(name, link, touch)
-        else:
-            self._waiting.pop(name, None)
-        if self.live is None or q is None or name not in self.live.objects:
             return False
-        request = self._present(name)
+        was_monitored, is_previous_moved = self.is_monitored(name), False
         try:
-            self.live.attach(name, self.live.model.root if link is None else link, q, touch)
+            if name in self._still_present:
+                previous = self._moved(self._still_present[name], link, q, touch)
+                is_previous_moved = self._add_to_scene(previous)
+                if is_previous_moved:
+                    self._still_present[name] = previous
+            moved = self._moved(request, link, q, touch)
         except CollisionMonitorError as error:
-            self.refuse_attaching(name, str(error).removeprefix(f"{name}: "), request.expires)
-            return False
-        obj = self.live.objects[name]
-        carried = replace(
-            request, shape=obj.geometry, link=obj.link, pose=obj.pose, touch=frozenset(touch),
+            why = str(error).removeprefix(f"{name}: ") if was_monitored else ""
+            self._attach_later(name, link, touch, why)
+            return is_previous_moved
+        if was_monitored:
+            self._still_present[name] = request
+        self.requests[name] = moved
+        is_added = self._add_to_scene(moved)
+        self._clear(name, _ATTACHING)
+        return is_added or is_previous_moved
+
+    def _moved(
+        self, request: ObjectRequest, link: str | None, q: np.ndarray, touch: Collection[str]
+    ) -> ObjectRequest:
+        """Return the request for an object on another link, at its pose at ``q`` (nq,)."""
+        name, live = request.name, self.live
+        obj = live.objects.get(name) if self._present(name) is request else None
+        frame, pose = self._located(request) if obj is None else (obj.link, obj.pose)
+        to = live.model.root if link is None else link
+        return replace(
+            request, link=to, pose=live.pose_on(name, to, frame, pose, q), touch=frozenset(touch),
             is_attached=link is not None,
         )  # fmt: skip
-        if name in self._still_present:
-            self._still_present[name] = carried
-        else:
-            self.requests[name] = carried
-            self._clear(name, _ATTACHING)
-        return True
 
-    def _attach_later(self, name: str, link: str | None, touch: Collection[str]) -> None:
+    def _attach_later(
+        self, name: str, link: str | None, touch: Collection[str], why: str = ""
+    ) -> None:
+        """``why``: why it was refused; empty if `retry` is to do it."""
         what, expires = "there is no such object", math.inf
         if (request := self.requests.get(name)) is not None:
-            what = "the pose of the robot is unknown"
-            if not self.is_monitored(name):
-                what = "it is not monitored"
-            if request.shape is None:
-                what = "its mesh is being loaded"
-            expires = request.expires
+            what, expires = why or "the pose of the robot is unknown", request.expires
         where = "placed in the world" if link is None else f"attached to {link!r}"
         self.refuse_attaching(name, f"to be {where}, but {what}", expires)
         if name in self._refusals:  # otherwise there are too many refusals
-            self._waiting[name] = link, touch
+            self._waiting[name] = link, touch, why
 
     def retry(self, q: np.ndarray | None) -> None:
         """Attach objects that could not be attached while they or joint positions were missing."""
-        if self.live is not None and q is not None:
-            for name, (link, touch) in list(self._waiting.items()):
-                if self.is_monitored(name):
-                    self._attach(name, link, q, touch)
+        if self.live is None or q is None:
+            return
+        for name, (link, touch, refused) in list(self._waiting.items()):
+            request = self.requests.get(name)
+            # The pose of what a link has no room for is known, too.
+            has_pose = request is not None and (request.is_attached or self.is_monitored(name))
+            if has_pose and not refused:
+                self._attach(name, link, q, touch)
 
     def detach(self, name: str, q: np.ndarray | None) -> bool:
         """Detach an object at its pose at ``q`` (nq,); return whether that was possible.
@@ -232,27 +250,25 @@ class DesiredScene:
 
     def is_attached(self, name: str) -> bool:
         """Whether an object is attached to a link, is to be, or moves with one."""
-        present = self._present(name)
-        return (
-            name in self._waiting or name in self.carried()
-            or (present is not None and present.is_attached)
-        )  # fmt: skip
+        return name in self._waiting or name in self.carried() or self.attachment(name) is not None
 
     def attachment(self, name: str) -> tuple[str, Collection[str]] | None:
         """Link that an object is attached to, or is to be, and what it may touch; else None."""
         if name not in self.requests:
             return None
         if name in self._waiting:
-            link, touch = self._waiting[name]
+            link, touch, _ = self._waiting[name]
             return None if link is None else (link, touch)
-        present = self._present(name)
-        return (present.link, present.touch) if present.is_attached else None
+        for each in (self.requests[name], self._still_present.get(name)):
+            if each is not None and each.is_attached:
+                return each.link, each.touch
+        return None
 
     def detach_all(self, q: np.ndarray | None) -> None:
         """Detach all attached objects at their poses at ``q`` (nq,)."""
-        attached = [name for name in self.requests if self._present(name).is_attached]
-        for name in {*attached, *self._waiting, *self.carried()}:
-            self.detach(name, q)
+        for name in {*self.requests, *self._waiting, *self.carried()}:
+            if self.is_attached(name):
+                self.detach(name, q)
 
     def carried(self) -> list[str]:
         """Return the names of all objects on moving links."""

@@ -253,10 +253,22 @@ class LiveScene:
             ConfigurationError: q is invalid.
         """
         obj = self._find(name)
-        _require_placed(name, link, obj.pose, touch, self.model)
-        poses = self.model.link_poses(q)
-        pose = np.linalg.inv(poses[link]) @ poses[obj.link] @ obj.pose
+        pose = self.pose_on(name, link, obj.link, obj.pose, q)
         self.add(name, obj.geometry, link, pose, touch, obj.expires)
+
+    def pose_on(
+        self, name: str, link: str, frame: str, pose: np.ndarray, q: np.ndarray
+    ) -> np.ndarray:
+        """Return the pose (4, 4) on ``link`` of an object with ``pose`` on the link ``frame``.
+
+        Raises:
+            LiveSceneError: there is no such link, or the name or pose is invalid.
+            ConfigurationError: q (nq,) is invalid.
+        """
+        for each in (frame, link):
+            _require_placed(name, each, pose, (), self.model)
+        poses = self.model.link_poses(q)
+        return np.linalg.inv(poses[link]) @ poses[frame] @ pose
 
     def detach(self, name: str, q: np.ndarray) -> None:
         """Detach an object at its pose at configuration ``q``; it is then fixed to the root."""

@@ -111,9 +111,9 @@ class Taken:
         for _ in self.topic.answer_steps(message):
             pass
 
-    def use_robot(self, prefix=""):
+    def use_robot(self, prefix="", carried=16):
         """Monitor a robot whose links have names with this prefix, and whose pose is unknown."""
-        self._monitor = watch(robot(prefix), timeout=0.0)
+        self._monitor = watch(robot(prefix), timeout=0.0, carried=carried)
         self._scene.use_robot(self._monitor)
 
     def hear(self):

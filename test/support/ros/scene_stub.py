@@ -60,9 +60,9 @@ def robot(prefix: str = "") -> CollisionModel:
     return CollisionModel.from_urdf(chain(4).replace('"l', f'"{prefix}l'))
 
 
-def watch(model: CollisionModel, timeout: float = 0.5) -> Monitor:
-    """A monitor that has heard nothing."""
-    live = LiveScene(model, Bounds(8, 8, 50))
+def watch(model: CollisionModel, timeout: float = 0.5, carried: int = 16) -> Monitor:
+    """A monitor that has heard nothing; ``carried``: how many objects links may carry."""
+    live = LiveScene(model, Bounds(8, 8, 50, carried))
     return Monitor(model, joint_state_timeout=timeout, behaviour=None, live=live)
 
 

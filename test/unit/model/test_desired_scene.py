@@ -310,3 +310,53 @@ def test_an_object_whose_replacement_is_refused_is_attached_until_it_is_detached
     assert keeper.detach("c/1", Q)
     assert keeper.attachment("c/1") is None
     assert "'nowhere' is not a link" in keeper.fault(0.0)
+
+
+def test_what_cannot_be_carried_counts_as_attached_where_it_is_on_the_link(keeper):
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/2", BALL, "l0", at(0, 3, 0)))
+    assert keeper.attach("c/1", "l3", Q)
+    assert not keeper.attach("c/2", "l2", Q, ["l1"])
+    held = np.linalg.inv(keeper.live.model.link_poses(Q)["l2"]) @ at(0, 3, 0)
+    full = "scene refused: c/2: no room: links carry 1 objects already"
+    keeper.withdraw_refusal("c/2")
+    assert keeper.fault(0.0) == full
+    assert keeper.attachment("c/2") == ("l2", {"l1"})
+    np.testing.assert_allclose(keeper.live.objects["c/2"].pose, at(0, 3, 0))
+    keeper.drop("c/1")
+    keeper.retry(Q + 0.3)
+    assert keeper.carried() == []  # that it fits now changes nothing
+    assert keeper.fault(0.0) == full
+    assert keeper.attach("c/2", "l2", Q + 0.3, ["l1"])
+    assert keeper.fault(0.0) == ""
+    np.testing.assert_allclose(keeper.live.objects["c/2"].pose, held, atol=1e-9)
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize("all_of", [False, True])
+def test_what_cannot_be_carried_is_put_where_the_link_took_it(keeper, all_of, is_late):
+    keeper.request(ObjectRequest("c/1", BALL, "l3", at(0, 0.5, 0), is_attached=True))
+    keeper.request(ObjectRequest("c/2", BALL, "l0", at(0, 3, 0)))
+    keeper.attach("c/2", "l2", Q)
+    there, q = np.linalg.inv(keeper.live.model.link_poses(Q)["l2"]) @ at(0, 3, 0), Q + 0.3
+    heard = None if is_late else q
+    keeper.detach_all(heard) if all_of else keeper.detach("c/2", heard)
+    assert bool(keeper.fault(0.0)) == is_late
+    keeper.retry(q)
+    assert keeper.fault(0.0) == ""
+    assert not keeper.is_attached("c/2")
+    assert keeper.is_attached("c/1") != all_of
+    there = keeper.live.model.link_poses(q)["l2"] @ there
+    np.testing.assert_allclose(keeper.live.objects["c/2"].pose, there, atol=1e-9)
+
+
+def test_an_attachment_that_was_refused_for_its_link_is_not_made_later(keeper):
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    assert not keeper.attach("c/1", "k3", Q)
+    keeper.use_scene(other_robot(keeper, ("l2", "k3")))
+    keeper.retry(Q)
+    assert keeper.carried() == []
+    assert keeper.attachment("c/1") == ("k3", ())
+    assert "'k3' is not a link" in keeper.fault(0.0)
+    assert keeper.detach("c/1", Q)
+    assert keeper.fault(0.0) == "" and not keeper.is_attached("c/1")

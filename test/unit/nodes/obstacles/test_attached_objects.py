@@ -161,3 +161,35 @@ def test_a_part_whose_new_shapes_are_refused_stays_attached(taken, operation, fl
     taken.process(scene(attached=[held(good, touch=["l0"])]))
     assert taken.keeper.carried() == ["planning_scene/part"]
     assert {"l0", "l1" if flaw == "frame" else "l2"} <= taken.objects["planning_scene/part"].touch
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_part_that_no_link_has_room_for_is_a_fault_until_it_is_detached(taken, is_known):
+    """For MoveIt it is attached: no message about its world removes or replaces it."""
+    taken.use_robot(carried=1)
+    taken.hear()
+    taken.process(scene(attached=[held(box("other", frame="l3", y=0.3))]))
+    part = box("part", frame="l3", y=0.3)
+    if is_known:
+        taken.process(scene(part))
+        part = thing("part", frame="l3")
+    taken.process(scene(attached=[held(part)]))
+    full = "planning_scene/part: no room: links carry 1 objects already"
+    assert full in taken.fault
+    others = box("part"), box("part", operation=APPEND), thing("part", MOVE, at(0, 9))
+    for message in (*others, thing("part", REMOVE), thing("", REMOVE)):
+        taken.process(scene(message))
+        assert full in taken.fault
+        assert ("planning_scene/part" in taken.objects) == is_known
+    more = thing("part", APPEND, frame="l3", primitives=[primitive(2, 0.1)])
+    taken.process(scene(attached=[held(more, touch=["l1"])]))
+    assert full in taken.fault
+    assert taken.keeper.attachment("planning_scene/part") == ("l3", {"l1", "l2"})
+    taken.process(scene(thing("other", REMOVE), attached=[held(thing("other", REMOVE))]))
+    assert full in taken.fault
+    assert taken.keeper.carried() == []
+    taken.process(scene(attached=[held(thing("part", REMOVE))]))
+    assert taken.fault == ""
+    assert len(taken.objects["planning_scene/part"].geometry.solids.rows) == 2
+    taken.process(scene(thing("part", REMOVE)))
+    assert not taken.objects
