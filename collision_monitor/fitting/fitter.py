@@ -49,7 +49,7 @@ _FACTOR = 4
 # others gain little from the last ones. Loose links may use as many together in addition.
 _MEAN_SHARE = 0.75
 # A link is loose if its leaves take more than this from other links where these come near, metres.
-_LOOSE = 0.009
+_LOOSE = 0.010
 _WORTH = 1.5  # fewer leaves than so many times as many gain too little
 # Files of the package that decide how a fit turns out, and some more.
 _METHOD = ("fitting/*.py", "geometry/*.py", "robot/shape_kinds.py")

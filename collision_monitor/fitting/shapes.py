@@ -44,7 +44,7 @@ class FitSettings:
     Attributes:
         max_leaves_per_link: maximum number of leaves of a link, shared by its shapes (each has at
             least one); 1 gives one capsule or sphere for each shape. The links of a robot use
-            three quarters of it in the mean at most. Links whose leaves take more than 9 mm from
+            three quarters of it in the mean at most. Links whose leaves take more than 10 mm from
             other links where these come near may have four times as many, unless it is 1.
         leaf_tolerance: metres of mean stand-off, over the whole surface and where other links come
             near; no more leaves are added once it is reached.
@@ -56,7 +56,7 @@ class FitSettings:
     # fmt: off
     max_leaves_per_link: int = setting(
         8, "maximum number of capsules and spheres per link (up to four times as many where these "
-        "take more than 9 mm from other links): more are tighter and slower", most=64)
+        "take more than 10 mm from other links): more are tighter and slower", most=64)
     leaf_tolerance: float = setting(
         0.002, "stop adding leaves to a link when their mean distance from its mesh is below "
         "this, metres", most=1.0)
