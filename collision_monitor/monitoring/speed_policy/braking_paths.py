@@ -244,8 +244,8 @@ class BrakingPaths:
     def keep(self, pairs: np.ndarray, distances: np.ndarray, bounds: np.ndarray) -> None:
         """Keep lower bounds (k,) of distances of pairs now, and on the braking path, metres.
 
-        They must be among the candidates of the last `coarse_search`. Those that stay away are left
-        out of the next ones.
+        The path is that of the last `coarse_search`. Those that stay away are left out of the next
+        ones.
         """
         near_pairs.keep(self.known, pairs, *map(np.ascontiguousarray, (distances, bounds)))
 
