@@ -43,16 +43,22 @@ def named(name, with_srdf):
     return pytest.param((name, with_srdf), marks=marks, id=f"{name}{'-srdf' * with_srdf}")
 
 
+def _has_srdf(name):
+    files = vendor_files(name)
+    return files is not None and has_srdf(files)
+
+
 @pytest.fixture(
-    scope="module", params=[named(name, srdf) for srdf in (False, True) for name in VENDOR_NAMES]
-)
+    scope="module",
+    params=[
+        named(name, srdf) for srdf in (False, True) for name in VENDOR_NAMES
+        if not srdf or _has_srdf(name)
+    ],
+)  # fmt: skip
 def vendor_robot(request):
     """(model, coal) of a robot by its URDF alone, or by its SRDF as well."""
     name, with_srdf = request.param
-    files = required(name)
-    if with_srdf and not has_srdf(files):
-        pytest.skip("example-robot-data has no SRDF of it")
-    return with_reference(files, with_srdf)
+    return with_reference(required(name), with_srdf)
 
 
 @pytest.mark.parametrize("where", ["around zero", "random"])

@@ -66,7 +66,9 @@ class PairClasses:
         self.tables, self.live = ModelPairs(model) if live is None else live, live
         count, model_count = len(self.tables.pair_rows), len(model.pairs)
         self.thresholds = np.zeros((count, 2))
+        links = len(model.link_names)
         self.table = np.full_like(self.tables.pair_table, -1)
+        self.table[:links, :links] = self.tables.pair_table[:links, :links]
         self._bodies = bodies = model.bodies
         (self.turns,) = by_position(bodies, np.where(bodies.slides, 0.0, 1.0)[None])
         self._reach, self._distances = model.link_reach(), model.axis_distances()
@@ -86,9 +88,8 @@ class PairClasses:
 
         ``of_objects``: of all present and future pairs with objects. Metres.
         """
-        pairs, links = len(thresholds), len(self._reach)
+        pairs = len(thresholds)
         self.thresholds[:pairs] = thresholds
-        self.table[:links, :links] = self.tables.pair_table[:links, :links]
         if of_objects is not None:
             self._of_objects = of_objects
             self.thresholds[pairs:] = self._usual_thresholds
