@@ -92,15 +92,11 @@ def turn_to_principal_axes(products, axes):
 @reproducible_kernel
 def make_orthonormal(axes):
     """Set the length of the first column to 1, the second to last x first, the last to match."""
-    length = math.sqrt(axes[0, 0] ** 2 + axes[1, 0] ** 2 + axes[2, 0] ** 2)
-    for x in range(3):
-        axes[x, 0] /= length
-    for x in range(3):
-        y, z = (x + 1) % 3, (x + 2) % 3
-        axes[x, 1] = axes[y, 2] * axes[z, 0] - axes[z, 2] * axes[y, 0]
-    length = math.sqrt(axes[0, 1] ** 2 + axes[1, 1] ** 2 + axes[2, 1] ** 2)
-    for x in range(3):
-        axes[x, 1] /= length
-    for x in range(3):
-        y, z = (x + 1) % 3, (x + 2) % 3
-        axes[x, 2] = axes[y, 0] * axes[z, 1] - axes[z, 0] * axes[y, 1]
+    for column in range(2):
+        length = math.sqrt(axes[0, column] ** 2 + axes[1, column] ** 2 + axes[2, column] ** 2)
+        for x in range(3):
+            axes[x, column] /= length
+        one = (column + 2) % 3
+        for x in range(3):
+            y, z = (x + 1) % 3, (x + 2) % 3
+            axes[x, column + 1] = axes[y, one] * axes[z, column] - axes[z, one] * axes[y, column]
