@@ -303,7 +303,8 @@ def test_nothing_is_missing_and_a_node_that_is_adjusting_ends_at_once(tmp_path):
 
 
 def test_trajectories_faster_than_they_are_adjusted_fill_no_log_and_the_last_is_forwarded(tmp_path):
-    cell = slides_cell(tmp_path)
+    # 2,000 points take long to send and to read; joint states wait meanwhile
+    cell = slides_cell(tmp_path, "joint_state_timeout:=5.0")
     try:
         stand_apart(cell)
         times = np.linspace(0.0, 20.0, 2000)
