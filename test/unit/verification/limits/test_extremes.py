@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.interpolate import PPoly
@@ -18,7 +18,9 @@ DENSE = 4001
 def polynomials(draw):
     """Up to degree 5, 4 pieces and 2 columns; coefficients of many sizes, zeros among them."""
     order, pieces = draw(st.integers(1, 6)), draw(st.integers(1, 4))
-    numbers = st.one_of(st.just(0.0), st.floats(-4, 4), st.sampled_from([1e-13, 1e-9, 1e-4, 50.0]))
+    numbers = st.one_of(
+        st.just(0.0), st.floats(-4, 4), st.sampled_from([1e-200, 1e-13, 1e-9, 1e-4, 50.0])
+    )
     c = draw(arrays(float, (order, pieces, 2), elements=numbers))
     steps = draw(arrays(float, pieces, elements=st.floats(0.002, 3.0)))
     return PPoly(c, np.append(0.0, np.cumsum(steps)))
@@ -42,6 +44,7 @@ def highest(polynomial):
 
 
 @given(polynomials())
+@example(PPoly(np.tile([[[1e-200]], [[-2.0]], [[1.0]], [[1.0]], [[1.0]]], 2), [0.0, 1.0]))
 def test_no_sample_is_higher_and_what_is_highest_is_reached(polynomial):
     times, values = dense(polynomial)
     found, at = highest(polynomial)
