@@ -4,7 +4,9 @@
 
 Time is divided into bins. The distance of each pair is measured at instants of every bin, which
 gives an upper bound of the minimum; `pair_sweep` gives a lower bound in between. A piece of a bin
-is halved only for pairs whose bounds are not close enough (`target_of`).
+is halved only for pairs whose bounds are not close enough (`target_of`). A scan brackets the
+minimum of every pair in every bin, or it certifies that all pairs keep their limits and ends at the
+first that does not (`Precision.ends`).
 """
 
 from __future__ import annotations
@@ -13,19 +15,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import FALSE, TRUE, ZERO, offline_kernel
+from collision_monitor.common.array_views import lend
+from collision_monitor.common.compiled import (
+    FALSE,
+    TRUE,
+    ZERO,
+    inlined_kernel,
+    offline_kernel,
+    small_kernel,
+)
 from collision_monitor.continuous.pair_sweep import (
     ball_bound,
     pair_bound,
     pair_nearest,
 )
-from collision_monitor.continuous.scan_space import balls_of, path_of, set_out, sweep_of
-from collision_monitor.geometry.segments import ROUNDING, capsule_distance, capsule_witness
+from collision_monitor.continuous.scan_space import (
+    ScanTables,
+    balls_of,
+    path_of,
+    set_out,
+    sweep_of,
+)
+from collision_monitor.geometry.segments import ROUNDING, capsule_witness
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
 
-DEPTH = 32  # halvings of a bin
-LIMITS = 3  # thresholds of a pair
+DEPTH = 62  # halvings of a bin; with resolutions above 1e-18 of it fewer are needed
+# Where links approach by more than this, in metres, the bounds of leaves hardly ever hold: a scan
+# that ends halves the piece at once.
+_LONG = 0.35
+FINISHED, OPEN, TOO_NEAR, UNDECIDED = range(4)
 # Metres: a distance within this of a threshold counts as touching it, since no bound can prove a
 # distance that is above its threshold by less.
 RESOLUTION = 1e-5
@@ -47,6 +66,15 @@ class Minima(NamedTuple):
     hints: np.ndarray
 
 
+def no_minima(tables: ScanTables) -> Minima:
+    """Return the minima of all pairs of a model before anything is measured."""
+    pairs = len(tables.hints)
+    return Minima(
+        np.full(pairs, np.inf), np.full((pairs, 2), -1), np.full(pairs, np.nan),
+        tables.hints.copy(),
+    )  # fmt: skip
+
+
 class BinBounds(NamedTuple):
     """Bounds of the distance of every chosen pair (column) in every bin (row).
 
@@ -64,6 +92,11 @@ class BinBounds(NamedTuple):
     doubts: np.ndarray
 
 
+def one_bin(pairs: int) -> BinBounds:
+    """Return room for the bounds of a number of pairs in one bin."""
+    return BinBounds(*np.full((4, 1, pairs), np.nan))
+
+
 class Precision(NamedTuple):
     """Required precision of a scan, metres or relative.
 
@@ -73,25 +106,52 @@ class Precision(NamedTuple):
         share: the same, relative to that distance.
         bin_share: permitted relative error of the minimum in a bin, in addition to ``accuracy``.
         resolution: a threshold this close is treated as touched.
+        instant: a piece of at most this length is not halved, seconds.
+        ends: whether only the first threshold of a pair counts, and the scan ends where the first
+            pair does not keep it.
     """
 
     accuracy: float
     share: float
     bin_share: float
     resolution: float
+    instant: float = 0.0
+    ends: bool = False
 
 
-@offline_kernel
+def certifying(resolution: float, instant: float) -> Precision:
+    """Return the precision of a scan that ends at the first pair that does not keep its limit."""
+    return Precision(0.0, 0.0, 0.0, resolution, instant, True)
+
+
+# Arrays that pass from kernel to kernel are not counted: that would take half of the time.
+
+
+@small_kernel
+def _lent_minima(m):
+    return Minima(lend(m.best), lend(m.leaves), lend(m.times), lend(m.hints))
+
+
+@small_kernel
+def _lent_bounds(b):
+    return BinBounds(lend(b.lows), lend(b.ups), lend(b.when), lend(b.doubts))
+
+
+@inlined_kernel
 def target_of(precision, limits, p, upper, best):
     """Return the lower bound to reach in a bin; ``upper`` is its upper bound, ``best`` the pair's.
 
     Metres. Each threshold that is met so far must be certified, no smaller minimum may remain, and
-    the bounds of the bin must be close together.
+    the bounds of the bin must be close together. Infinite as long as nothing is measured.
     """
+    if precision.ends:
+        return limits[p, 0]
+    if upper == np.inf:
+        return upper
     target = upper - precision.accuracy - precision.bin_share * abs(upper)
     slack = precision.accuracy if best <= 0.0 else min(precision.accuracy, 0.5 * best)
     target = max(target, best - slack - precision.share * abs(best))
-    for m in range(LIMITS):
+    for m in range(limits.shape[1]):
         if limits[p, m] <= upper:
             target = max(target, limits[p, m])
     return target
@@ -104,6 +164,14 @@ def _update_minimum(minima, p, distance, i, j, time):
         minima.best[p] = distance
         minima.leaves[p, 0], minima.leaves[p, 1] = i, j
         minima.times[p] = time
+
+
+@offline_kernel
+def _update_bin(bounds, minima, b, m, p, distance, i, j, time):
+    """Store a distance of pair p, column m, if it is the minimum of its bin or of all so far."""
+    if distance < bounds.ups[b, m]:
+        bounds.ups[b, m], bounds.when[b, m] = distance, time
+        _update_minimum(minima, p, distance, i, j, time)
 
 
 @offline_kernel
@@ -124,6 +192,46 @@ def measure(numbers, index, space, motion, chosen, times, q, minima):
             _update_minimum(minima, p, distance, i, j, times[row])
 
 
+@inlined_kernel
+def _bound_pair(view, balls, sweep, piece, place, precision, limits, minima, bounds, query):
+    """Return (state, lower bound, distance) of a pair in a piece of a bin, metres.
+
+    ``piece``: centre and half length in seconds, and whether it may be halved. ``place``: bin,
+    column and pair. The distance is that measured at the centre, or a bound of it. FINISHED: the
+    bound is good enough. OPEN: it is in halves of the piece. TOO_NEAR: the distance is less than
+    the threshold at which the scan ends. UNDECIDED: the bound is valid, and cannot be raised.
+    """
+    time, half, may_halve = piece
+    b, m, p = place
+    bound, travel = ball_bound(view, balls, sweep, p, query)
+    target = target_of(precision, limits, p, bounds.ups[b, m], minima.best[p])
+    if bound >= target:
+        return FINISHED, bound, bound
+    may_halve = may_halve and travel > precision.resolution and 2.0 * half > precision.instant
+    reserve = travel + ROUNDING if travel > 0.0 else 0.0  # rounding matters if a pair moves
+    distance, i, j = pair_nearest(
+        view, balls, view.pairs[p, 0], view.pairs[p, 1],
+        minima.hints[p, 0], minima.hints[p, 1], target + reserve,
+    )  # fmt: skip
+    minima.hints[p, 0], minima.hints[p, 1] = i, j
+    if distance < target + reserve:
+        _update_bin(bounds, minima, b, m, p, distance, i, j, time)
+        if precision.ends and distance < target:
+            return TOO_NEAR, distance, distance
+        target = target_of(precision, limits, p, bounds.ups[b, m], minima.best[p])
+    bound = max(bound, distance - reserve)
+    if bound >= target:
+        return FINISHED, bound, distance
+    if distance >= target + reserve:
+        return FINISHED, max(bound, target), distance
+    if precision.ends and may_halve and travel > _LONG:
+        return OPEN, bound, distance
+    by_leaves, _ = pair_bound(view, balls, sweep, p, travel, target, i, j, FALSE, query)
+    if by_leaves >= target:
+        return FINISHED, by_leaves, distance
+    return OPEN if may_halve else UNDECIDED, bound, distance
+
+
 @offline_kernel
 def _halve(times, row):
     """Replace the piece in ``row`` by its halves in ``row`` and the next, the earlier one last."""
@@ -140,14 +248,19 @@ def scan(
 
     ``numbers`` and ``index`` are the packed model, ``space`` and ``motion`` as in `scan_space`.
     ``edges`` (bins + 1,) seconds; ``chosen`` (pairs,) indices of pairs; ``limits`` (pairs of the
-    model, LIMITS) thresholds in metres, inf for none. ``q`` (nq,) holds the positions of joints
+    model, m) thresholds in metres, inf for none. ``q`` (nq,) holds the positions of joints
     that do not move; the others are written. ``minima`` is updated.
 
-    Returns the number of configurations queried, and of pairs measured at one.
+    Returns (state, time, pair, distance, configurations queried, pairs measured at one). The state
+    is FINISHED, unless ``precision.ends``. TOO_NEAR: the pair is nearer than its threshold at this
+    time. UNDECIDED: it keeps it then, but no bound can decide: it is within ``resolution`` of it,
+    or the piece is no longer than ``instant``. Pieces are searched in the order of time: up to that
+    piece every pair keeps its threshold.
     """
     view, path = unpack(numbers, index), path_of(motion)
     balls, sweep = balls_of(view, space), sweep_of(view, space)
-    lows, ups, when = bounds.lows, bounds.ups, bounds.when
+    limits, minima, bounds = lend(limits), _lent_minima(minima), _lent_bounds(bounds)
+    lows, ups = bounds.lows, bounds.ups
     rates = np.zeros((len(q), 3))
     active = np.empty((DEPTH + 1, len(chosen)), np.int32)  # indices into ``chosen``
     counts = np.empty(DEPTH + 1, np.int64)
@@ -164,49 +277,33 @@ def scan(
         depths[0], size = 0, 1
         while size > 0:
             size -= 1
-            time, depth = times[size, 0], depths[size]
-            set_out(view, space, path, balls, sweep, time, times[size, 1], q, rates)
+            time, half, depth = times[size, 0], times[size, 1], depths[size]
+            set_out(view, space, path, balls, sweep, time, half, q, rates)
             query += 1
             looks += counts[depth]
             left = 0
             for n in range(counts[depth]):
                 m = active[depth, n]
                 p = chosen[m]
-                i, j = minima.hints[p, 0], minima.hints[p, 1]
-                distance = capsule_distance(view.ends, view.radii, i, j)
-                if distance < ups[b, m]:
-                    ups[b, m], when[b, m] = distance, time
-                    _update_minimum(minima, p, distance, i, j, time)
-                bound, travel = ball_bound(view, balls, sweep, p, query)
-                target = target_of(precision, limits, p, ups[b, m], minima.best[p])
-                if bound < target:
-                    distance, i, j = pair_nearest(
-                        view, balls, view.pairs[p, 0], view.pairs[p, 1], i, j, np.inf
-                    )
-                    minima.hints[p, 0], minima.hints[p, 1] = i, j
-                    if distance < ups[b, m]:
-                        ups[b, m], when[b, m] = distance, time
-                        _update_minimum(minima, p, distance, i, j, time)
-                        target = target_of(precision, limits, p, ups[b, m], minima.best[p])
-                    bound = distance - travel - ROUNDING
-                    if bound < target:
-                        if travel <= precision.resolution or depth == DEPTH:
-                            bounds.doubts[b, m] = time
-                        else:
-                            bound, _ = pair_bound(
-                                view, balls, sweep, p, travel, target, i, j, FALSE, query
-                            )
-                            if bound < target:
-                                active[depth + 1, left] = m
-                                left += 1
-                                continue
+                state, bound, distance = _bound_pair(
+                    view, balls, sweep, (time, half, depth < DEPTH), (b, m, p), precision, limits,
+                    minima, bounds, query,
+                )  # fmt: skip
+                if state == OPEN:
+                    active[depth + 1, left] = m
+                    left += 1
+                    continue
+                if state != FINISHED and precision.ends:
+                    return state, time, p, distance, query, looks
+                if state == UNDECIDED:
+                    bounds.doubts[b, m] = time
                 lows[b, m] = min(lows[b, m], bound)
             if left > 0:
                 counts[depth + 1] = left
                 depths[size] = depths[size + 1] = depth + 1
                 _halve(times, size)
                 size += 2
-    return query, looks
+    return FINISHED, edges[len(edges) - 1], -1, np.inf, query, looks
 
 
 # -- bounds for one pair --

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from collision_monitor.continuous import certificate
-from collision_monitor.continuous.clearance_scan import RESOLUTION
+from collision_monitor.continuous.clearance_scan import (
+    FINISHED,
+    RESOLUTION,
+    certifying,
+    no_minima,
+    one_bin,
+    scan,
+)
 from collision_monitor.continuous.scan_space import scan_tables, straight_motion
 from collision_monitor.errors import CancelledError, ConfigurationError
 from collision_monitor.hierarchy.kinematics import first_bad
@@ -21,6 +27,10 @@ from collision_monitor.model.leaf_queries import ModelPairs
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.model.live.live_scene import LiveScene
+
+
+_ALL = np.array([0.0, 1.0])  # from start to end of a straight motion
+_CERTIFYING = certifying(RESOLUTION, 0.0)
 
 
 class Near(NamedTuple):
@@ -56,13 +66,12 @@ class Certificate:
 
 
 class _Scan:
-    """Work space of certificates; see the arguments of `certificate.certify`."""
+    """Work space of certificates; see the arguments of `clearance_scan.scan`."""
 
-    def __init__(self, model: CollisionModel, pairs: ModelPairs) -> None:
+    def __init__(self, model: CollisionModel) -> None:
         tables = scan_tables(model)
-        self.space, self.hints, self.queries = tables.space(2), tables.hints.copy(), 0
-        shape = certificate.DEPTH + 1, len(pairs.pair_rows)
-        self.active = np.empty(shape, dtype=np.int64)
+        self.space, self.minima = tables.space(2), no_minima(tables)
+        self.bounds = one_bin(len(tables.hints))
 
 
 class Proximity:
@@ -164,18 +173,17 @@ class Proximity:
         self._raise_if_cancelled()
         if not isinstance(self.tables, ModelPairs):
             raise ConfigurationError("a motion among live objects cannot be certified")
-        tables, scan = self.tables, self._scan
-        if scan is None:
-            scan = self._scan = _Scan(self.model, tables)
+        if self._scan is None:
+            self._scan = _Scan(self.model)
         for q in (start, end):
             if (bad := first_bad(q)) >= 0:
                 raise self.model.refusal(-2 - bad, q)
-        state, s, pair, distance, tests = certificate.certify(
-            *tables.arrays(), scan.space, straight_motion(start, end), scan.active, limits,
-            (0.0, 1.0), RESOLUTION, 0.0, np.empty(len(start)), scan.hints, scan.queries,
+        state, s, pair, distance, _, _ = scan(
+            *self.tables.arrays(), self._scan.space, straight_motion(start, end), _ALL,
+            np.flatnonzero(limits > -np.inf), limits.reshape(-1, 1), _CERTIFYING,
+            np.empty(len(start)), self._scan.minima, self._scan.bounds,
         )  # fmt: skip
-        scan.queries += tests
-        return Certificate(state == certificate.CERTIFIED, s, pair, distance)
+        return Certificate(state == FINISHED, s, pair, distance)
 
     def keeps_at(self, q: np.ndarray, limits: np.ndarray) -> bool:
         """Whether every pair is at its limit or farther at ``q`` (nq,)."""

@@ -123,7 +123,7 @@ def failures(
     """Segments of a motion (n, nq), linear between its rows, that are not certified at ``limits``.
 
     ``limits`` is (pairs,), or (n - 1, pairs) for limits of each segment, metres. A motion of one
-    row is tested at this row. An empty list is a proof (see `continuous.certificate`).
+    row is tested at this row. An empty list is a proof (see `continuous.clearance_scan`).
     ``begin``: number of the first row.
     """
     failing = []

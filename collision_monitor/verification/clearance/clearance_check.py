@@ -18,7 +18,7 @@ import numpy as np
 
 from collision_monitor.common.files import write_text
 from collision_monitor.common.text import shortened
-from collision_monitor.continuous.clearance_scan import LIMITS, RESOLUTION, Precision, witness
+from collision_monitor.continuous.clearance_scan import RESOLUTION, Precision, witness
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
@@ -26,6 +26,7 @@ from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.check import Outcome, Task, VerificationCheck
 from collision_monitor.verification.clearance.mesh_level import exact_level
 from collision_monitor.verification.clearance.scanner import (
+    LIMITS,
     ONLY_THRESHOLDS,
     Progress,
     Scan,

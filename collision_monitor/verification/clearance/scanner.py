@@ -13,20 +13,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.continuous.certificate import (
-    CERTIFIED,
-    DEPTH,
+from collision_monitor.continuous.clearance_scan import (
+    FINISHED,
+    RESOLUTION,
     TOO_NEAR,
     UNDECIDED,
-    certify,
-)
-from collision_monitor.continuous.clearance_scan import (
-    LIMITS,
-    RESOLUTION,
     BinBounds,
     Minima,
     Precision,
+    certifying,
     measure,
+    no_minima,
+    one_bin,
     scan,
 )
 from collision_monitor.continuous.scan_space import scan_tables
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, float], None]
 # For scans that only decide thresholds: bounds are as far apart as these allow.
 ONLY_THRESHOLDS = Precision(accuracy=math.inf, share=0.0, bin_share=0.0, resolution=RESOLUTION)
+LIMITS = 3  # thresholds of a pair
 _BINS_A_TASK = 16
 _LOOKS = 4  # every n-th bin is measured before the scan, to estimate minimum distances
 
@@ -135,7 +134,7 @@ class Scanner:
         chosen = np.asarray(chosen, dtype=np.int64)
         result = Scan.empty(chosen, edges)
         out = BinBounds(result.lows, result.ups, result.when, result.doubts)
-        known = self._no_minima()
+        known = no_minima(self.tables)
         limits = np.ascontiguousarray(request.limits, dtype=float).reshape(-1, LIMITS)
         if bins > _LOOKS:
             self._measure(request, chosen, known)
@@ -146,13 +145,13 @@ class Scanner:
         def task(first: int, stop: int) -> tuple[Minima, tuple[int, int]]:
             self.progress("distances between leaves", 1.0 - len(left) / tasks)
             minima = Minima(*(array.copy() for array in known))
-            looks = scan(
+            *_, queries, pairs = scan(
                 *self.model.work_space(), self.tables.space(motion.order), motion,
                 edges[first : stop + 1], chosen, limits, request.precision,
                 schedule.rest.copy(), minima, BinBounds(*(array[first:stop] for array in out)),
             )  # fmt: skip
             left.pop()
-            return minima, looks
+            return minima, (queries, pairs)
 
         with ThreadPoolExecutor(request.threads or os.cpu_count() or 1) as pool:
             done = list(pool.map(task, bounds[:-1], bounds[1:]))
@@ -175,23 +174,20 @@ class Scanner:
         # What is passed over after an undecided piece, and the last piece, are within it together.
         instant *= 0.5
         motion = schedule.packed()
-        space = self.tables.space(motion.order)
-        hints, limits = self.tables.hints.copy(), np.full(len(self.model.pairs), -np.inf)
-        limits[pair] = limit
-        active = np.empty((DEPTH + 1, 1), dtype=np.int64)
-        first, tests = np.inf, 0
+        space, known = self.tables.space(motion.order), no_minima(self.tables)
+        limits = np.full((len(self.model.pairs), 1), limit)
+        first = np.inf
         while True:
-            state, time, _, _, more = certify(
-                *self.arrays, space, motion, active, limits, (low, min(first, high)), 0.0,
-                instant, schedule.rest.copy(), hints, tests,
+            state, time, *_ = scan(
+                *self.arrays, space, motion, np.array([low, min(first, high)]), np.array([pair]),
+                limits, certifying(0.0, instant), schedule.rest.copy(), known, one_bin(1),
             )  # fmt: skip
             if state == TOO_NEAR:
                 first = time
             elif state == UNDECIDED:
                 low = time + instant
-            if state == CERTIFIED or min(first, high) - low <= instant:
+            if state == FINISHED or min(first, high) - low <= instant:
                 return first
-            tests += more
 
     def _measure(self, request: ScanRequest, chosen: np.ndarray, known: Minima) -> None:
         """Measure some bins first, to estimate the minimum distances of pairs."""
@@ -200,11 +196,4 @@ class Scanner:
         measure(
             *self.model.work_space(), self.tables.space(motion.order), motion, chosen, times,
             schedule.rest.copy(), known,
-        )  # fmt: skip
-
-    def _no_minima(self) -> Minima:
-        pairs = len(self.model.pairs)
-        return Minima(
-            np.full(pairs, np.inf), np.full((pairs, 2), -1), np.full(pairs, np.nan),
-            self.tables.hints.copy(),
         )  # fmt: skip

@@ -21,12 +21,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.common.text import counted, shortened
-from collision_monitor.continuous.clearance_scan import LIMITS
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.clearance.mesh_level import ExactLevel, exact_level
-from collision_monitor.verification.clearance.scanner import ONLY_THRESHOLDS, Scanner, ScanRequest
+from collision_monitor.verification.clearance.scanner import (
+    LIMITS,
+    ONLY_THRESHOLDS,
+    Scanner,
+    ScanRequest,
+)
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 
 if TYPE_CHECKING:
