@@ -7,7 +7,8 @@ import pytest
 from lxml import etree
 from support.geometry.acm_cases import ROBOT, srdf
 from support.robots import robots
-from support.robots.toys import joint, link, robot
+from support.robots.toy_models import toy_model
+from support.robots.toys import joint, link
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm.matrix import SearchSettings, classify
@@ -87,16 +88,14 @@ def test_equal_limits_prove_nothing():
 @pytest.mark.parametrize("kind", ["floating", "planar"])
 def test_nothing_is_proved_over_a_joint_that_is_held(kind):
     """A wall stands beside a robot whose base may be anywhere."""
-    model = CollisionModel.from_urdf(
-        robot(
-            link("wall", '<box size="0.1 5 5"/>', "3 0 0"),
-            link("shelf", '<box size="1 5 0.1"/>', "2.5 0 2"),
-            link("base"), link("plate", '<box size="0.3 0.3 0.01"/>'), link("arm"),
-            joint("rack", "wall", "shelf", "fixed", xyz="0 0 0"),
-            joint("drive", "wall", "base", kind),
-            joint("screw", "base", "plate", "fixed", xyz="0 0 0.2"),
-            joint("shoulder", "base", "arm", xyz="0 0 0.5"),
-        )
+    model = toy_model(
+        link("wall", '<box size="0.1 5 5"/>', "3 0 0"),
+        link("shelf", '<box size="1 5 0.1"/>', "2.5 0 2"),
+        link("base"), link("plate", '<box size="0.3 0.3 0.01"/>'), link("arm"),
+        joint("rack", "wall", "shelf", "fixed", xyz="0 0 0"),
+        joint("drive", "wall", "base", kind),
+        joint("screw", "base", "plate", "fixed", xyz="0 0 0.2"),
+        joint("shoulder", "base", "arm", xyz="0 0 0.5"),
     )  # fmt: skip
     verdicts = classify(model, settings=SearchSettings(samples=50))
     found = reasons(exemptions(model, verdicts))
@@ -117,16 +116,14 @@ def test_nothing_is_proved_over_a_joint_that_is_held(kind):
 def test_a_continuous_joint_moves_its_followers_without_limits(kind, gain, is_proved):
     """Behind a gear, the arm reaches the post in the second turn of the motor."""
     at, axis = ("-0.6 0 0", "0 0 1") if kind == "revolute" else ("1.5 0 0", "1 0 0")
-    model = CollisionModel.from_urdf(
-        robot(
-            link("base", '<box size="0.1 0.1 0.1"/>'), link("motor", xyz="0 0 1"),
-            link("arm", '<box size="1 0.05 0.05"/>', "0.5 0 0"),
-            link("post", '<box size="0.1 0.1 1"/>'),
-            joint("weld", "base", "post", "fixed", xyz=at),
-            joint("drive", "base", "motor", "continuous", xyz="0 0 1"),
-            joint("gear", "base", "arm", kind, xyz="0 0 0.2", axis=axis, limits=(-10, 10),
-                  extra=f'<mimic joint="drive" multiplier="{gain}"/>'),
-        )
+    model = toy_model(
+        link("base", '<box size="0.1 0.1 0.1"/>'), link("motor", xyz="0 0 1"),
+        link("arm", '<box size="1 0.05 0.05"/>', "0.5 0 0"),
+        link("post", '<box size="0.1 0.1 1"/>'),
+        joint("weld", "base", "post", "fixed", xyz=at),
+        joint("drive", "base", "motor", "continuous", xyz="0 0 1"),
+        joint("gear", "base", "arm", kind, xyz="0 0 0.2", axis=axis, limits=(-10, 10),
+              extra=f'<mimic joint="drive" multiplier="{gain}"/>'),
     )  # fmt: skip
     verdicts = classify(model, settings=SearchSettings(samples=50))
     (verdict,) = [v for v in verdicts if set(v.links) == {"post", "arm"}]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from support.geometry.acm_cases import ROBOT
 from support.robots.robots import load_model
-from support.robots.toys import joint, link, robot
+from support.robots.toy_models import toy_model
+from support.robots.toys import joint, link
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm.matrix import SearchSettings, classify, where_links_meet
@@ -74,7 +75,7 @@ def test_a_pair_that_was_not_searched_has_not_all_its_samples():
               f"0 {sign}1 0", limits=(0.0, 0.04), extra=extra.format(k))
         for k in (1, 2) for side, sign, extra in (("l", "", ""), ("r", "-", '<mimic joint="l{}"/>'))
     ]  # fmt: skip
-    model = CollisionModel.from_urdf(robot(link("palm"), *fingers, *hands))
+    model = toy_model(link("palm"), *fingers, *hands)
     pairs = [("l1", "r1"), ("l2", "r2")]
     begun = []
 
@@ -92,12 +93,10 @@ def test_a_pair_that_was_not_searched_has_not_all_its_samples():
 
 
 def test_a_link_that_is_inside_another_always_meets_it():
-    model = CollisionModel.from_urdf(
-        robot(
-            link("shell", '<box size="2 2 2"/>'),
-            link("kernel", '<box size="0.2 0.2 0.2"/>'),
-            joint("spin", "shell", "kernel", xyz="0 0 0"),
-        )
+    model = toy_model(
+        link("shell", '<box size="2 2 2"/>'),
+        link("kernel", '<box size="0.2 0.2 0.2"/>'),
+        joint("spin", "shell", "kernel", xyz="0 0 0"),
     )
     (verdict,) = classify(model)
     assert verdict.meeting is not Meeting.NEVER

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 from support.files.made_adjustment import MARGINS, PAIRS, bent, straight
-from support.robots.toys import joint, link, robot
+from support.robots.toy_models import toy_robot
+from support.robots.toys import joint, link
 
 from collision_monitor.cli import adjust_report
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.robot.urdf import load_robot
 from collision_monitor.self_collision import Arm
 
 ARMS = (
@@ -27,14 +27,12 @@ class Model:
     """What a report asks of a model."""
 
     name, pairs = "toy", PAIRS
-    robot = load_robot(
-        robot(
-            link("base"),
-            *(link(f"{side}_{i}") for side in ("right", "left") for i in (1, 2)),
-            *(joint(f"{side}_j1", "base", f"{side}_1") for side in ("right", "left")),
-            *(joint(f"{side}_j2", f"{side}_1", f"{side}_2", kind="prismatic")
-              for side in ("right", "left")),
-        )
+    robot = toy_robot(
+        link("base"),
+        *(link(f"{side}_{i}") for side in ("right", "left") for i in (1, 2)),
+        *(joint(f"{side}_j1", "base", f"{side}_1") for side in ("right", "left")),
+        *(joint(f"{side}_j2", f"{side}_1", f"{side}_2", kind="prismatic")
+          for side in ("right", "left")),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from support.geometry.exact_reference import ExactReference
 from support.geometry.free_body import at, free_body, mesh_shape, turned
 from support.geometry.mesh_cases import KIND_NAMES, mesh
 from support.paths import ROOT
+from support.robots.toy_models import toy_model
 from support.robots.toys import joint, robot
 from support.robots.toys import link as link_of
 
@@ -144,9 +145,7 @@ def test_the_nearest_of_several_is_found_whoever_it_was_before(tmp_path):
          "position": (s * a).tolist()}
         for k, (a, s) in enumerate(sides)
     ]  # fmt: skip
-    model = CollisionModel.from_urdf(
-        robot(*parts), scene={"obstacles": plates}, max_leaves_per_link=2
-    )
+    model = toy_model(*parts, scene={"obstacles": plates}, max_leaves_per_link=2)
     t = np.linspace(0.0, 12.0, 500)[:, None]
     rows = 0.06 * np.sin(t * [1.0, 1.37, 2.11] + [0.0, 1.0, 2.0])
     other = model.twin()

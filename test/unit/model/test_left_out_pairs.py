@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from support.robots.robots import load_model
+from support.robots.toy_models import toy_model
 from support.robots.toys import joint, link, robot
 from support.robots.vendor_robots import at_rest
 
@@ -125,7 +126,7 @@ def linkage(follows=True, size="0.02 0.03 0.02", upper=0.035):
         place, axis = f"{0.03 * side} {0.012 * side} 0", f"{-side} 0 0"
         slide = joint(f"j{name}", "palm", name, "prismatic", place, axis, mimic, (0, upper))
         parts += [box(name, size), slide]
-    return CollisionModel.from_urdf(robot(*parts))
+    return toy_model(*parts)
 
 
 def test_bars_of_a_linkage_may_overlap_away_from_zero():
@@ -141,12 +142,10 @@ def chain(posts, fine=(0.0, 0.3), mimic=""):
     base = '<link name="base"></link>'
     for x, depth in posts:
         base = with_box(base, "0.1 0.1 0.1", f"{x} {0.1 - depth} 0")
-    return CollisionModel.from_urdf(
-        robot(
-            base, link("car", ""), box("tool", "0.1 0.1 0.1"),
-            joint("x", "base", "car", "prismatic", "0 0 0", "1 0 0", limits=(0.0, 1.0)),
-            joint("s", "car", "tool", "prismatic", "0 0 0", "1 0 0", mimic, fine),
-        )
+    return toy_model(
+        base, link("car", ""), box("tool", "0.1 0.1 0.1"),
+        joint("x", "base", "car", "prismatic", "0 0 0", "1 0 0", limits=(0.0, 1.0)),
+        joint("s", "car", "tool", "prismatic", "0 0 0", "1 0 0", mimic, fine),
     )  # fmt: skip
 
 
@@ -218,11 +217,9 @@ def test_an_arm_in_a_narrow_cell_is_checked_against_its_walls():
         joint(name, *links, "prismatic", "0 0 0", axis, limits=(-0.4, 0.4))
         for name, links, axis in (("x", ("cell", "a"), "1 0 0"), ("y", ("a", "b"), "0 1 0"))
     ]
-    model = CollisionModel.from_urdf(
-        robot(
-            cell, link("a", ""), link("b", ""), box("tool", "0.5 0.5 0.2"), *slides,
-            joint("turn", "b", "tool", xyz="0 0 0"),
-        )
+    model = toy_model(
+        cell, link("a", ""), link("b", ""), box("tool", "0.5 0.5 0.2"), *slides,
+        joint("turn", "b", "tool", xyz="0 0 0"),
     )  # fmt: skip
     assert [set(pair) for pair in model.pairs] == [{"cell", "tool"}]
 
@@ -235,9 +232,7 @@ def shoulder(base, name):
 
 def test_two_shoulders_that_are_apart_at_zero_are_checked():
     mount = joint("mount", "base", "foot", "fixed", "0.35 0 0")
-    model = CollisionModel.from_urdf(
-        robot(shoulder("base", "shoulder"), shoulder("foot", "other"), mount)
-    )
+    model = toy_model(shoulder("base", "shoulder"), shoulder("foot", "other"), mount)
     assert {"shoulder", "other"} in [set(pair) for pair in model.pairs]
     q = np.full(2, 0.25 * np.pi)
     assert Monitor(model).update(model.joint_names, q, 0.0).action == "stop"
@@ -268,14 +263,12 @@ def test_a_robot_whose_names_have_slashes_is_one_robot():
 def test_a_sheet_in_the_way_of_a_sheet_is_checked(pad):
     """Thin shapes can always be parted by a short motion, but not in the plane of the sheets."""
     post = box("post", "0.2 0.1 0.0015", "0.3 0.3 0")
-    model = CollisionModel.from_urdf(
-        robot(
-            box("base", "0.05 0.05 0.05"),
-            with_box(post, "0.6 0.05 0.02", "0.45 0 -0.011") if pad else post,
-            box("arm", "0.6 0.05 0.0015", "0.45 0 0"),
-            joint("mount", "base", "post", "fixed", "0 0 0"),
-            joint("turn", "base", "arm", xyz="0 0 0"),
-        )
+    model = toy_model(
+        box("base", "0.05 0.05 0.05"),
+        with_box(post, "0.6 0.05 0.02", "0.45 0 -0.011") if pad else post,
+        box("arm", "0.6 0.05 0.0015", "0.45 0 0"),
+        joint("mount", "base", "post", "fixed", "0 0 0"),
+        joint("turn", "base", "arm", xyz="0 0 0"),
     )
     assert [set(pair) for pair in model.pairs] == [{"post", "arm"}]
 
@@ -313,7 +306,7 @@ def test_places_of_contact_are_measured_against_the_size_of_the_links(reach, may
         )
     ]  # fmt: skip
     rods = box("rod", "1 0.02 0.02"), link("carriage", ""), box("other", "0.02 1 0.02")
-    model = CollisionModel.from_urdf(robot(*rods, *slides))
+    model = toy_model(*rods, *slides)
     (reason,) = reasons(model).values()
     assert f"within {90 if may_collide else 20}% of the size of a link" in reason
     assert bool(may_also_collide(model.unmonitored_pairs)) == may_collide
@@ -364,13 +357,11 @@ def test_an_srdf_that_enables_a_pair_has_it_checked():
 
 def cover(gap, lowest):
     """A cover on a slide that lifts it off a box; they are ``gap`` metres apart at zero."""
-    return CollisionModel.from_urdf(
-        robot(
-            box("base", "0.1 0.1 0.1"), link("slide", '<sphere radius="0.01"/>', "0 0 1"),
-            box("cover", "0.06 0.06 0.02", f"0 0 {0.06 + gap}"),
-            joint("lift", "base", "slide", "prismatic", "0 0 0", limits=(lowest, 0.04)),
-            joint("screws", "slide", "cover", "fixed", "0 0 0"),
-        )
+    return toy_model(
+        box("base", "0.1 0.1 0.1"), link("slide", '<sphere radius="0.01"/>', "0 0 1"),
+        box("cover", "0.06 0.06 0.02", f"0 0 {0.06 + gap}"),
+        joint("lift", "base", "slide", "prismatic", "0 0 0", limits=(lowest, 0.04)),
+        joint("screws", "slide", "cover", "fixed", "0 0 0"),
     )  # fmt: skip
 
 
@@ -392,13 +383,11 @@ def elbow(bent, knob=()):
     """
     upper = box("upper", "0.3 0.03 0.03", "0.15 0 0")
     wrist = link("wrist", '<cylinder radius="0.01" length="0.24"/>', "0.08 0 0")
-    return CollisionModel.from_urdf(
-        robot(
-            with_box(upper, *knob) if knob else upper, link("elbow", ""),
-            wrist.replace("<origin", '<origin rpy="0 1.5708 0"'),
-            joint("fold", "upper", "elbow", xyz="0.335 0 0", limits=(-bent, 0.2)),
-            joint("slide", "elbow", "wrist", "prismatic", "0 0 0", "1 0 0", limits=(0, 0.001)),
-        )
+    return toy_model(
+        with_box(upper, *knob) if knob else upper, link("elbow", ""),
+        wrist.replace("<origin", '<origin rpy="0 1.5708 0"'),
+        joint("fold", "upper", "elbow", xyz="0.335 0 0", limits=(-bent, 0.2)),
+        joint("slide", "elbow", "wrist", "prismatic", "0 0 0", "1 0 0", limits=(0, 0.001)),
     )  # fmt: skip
 
 
@@ -435,13 +424,11 @@ def test_pairs_that_an_srdf_disables_are_judged_by_the_same_rules():
 
 def test_a_coarse_sample_proves_nothing():
     """An arm of 0.8 m grazes a post at zero, and runs through it between the samples."""
-    arm = CollisionModel.from_urdf(
-        robot(
-            link("post", '<sphere radius="0.02"/>', "0.7 0.029 0"), link("frame", ""),
-            box("arm", "0.8 0.02 0.02", "0.4 0 0"),
-            joint("lift", "post", "frame", "prismatic", "0 0 0", limits=(-0.001, 0.001)),
-            joint("turn", "frame", "arm", xyz="0 0 0", limits=(-6.28, 6.28)),
-        )
+    arm = toy_model(
+        link("post", '<sphere radius="0.02"/>', "0.7 0.029 0"), link("frame", ""),
+        box("arm", "0.8 0.02 0.02", "0.4 0 0"),
+        joint("lift", "post", "frame", "prismatic", "0 0 0", limits=(-0.001, 0.001)),
+        joint("turn", "frame", "arm", xyz="0 0 0", limits=(-6.28, 6.28)),
     )  # fmt: skip
     assert [set(pair) for pair in arm.pairs] == [{"post", "arm"}]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.robots.toys import joint, link, robot
+from support.robots.toy_models import toy_model
+from support.robots.toys import joint, link
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model.leaf_queries import nearest_clearance
@@ -33,14 +34,12 @@ def state_at(monitor: Monitor, q, now: float = 10.0):
 
 def turning_balls(*parts: str) -> CollisionModel:
     """Two balls that turn about their own axes, 0.3 m apart, and a third one on a slide."""
-    return CollisionModel.from_urdf(
-        robot(
-            link("base"), link("one"), link("other"), link("sliding"),
-            joint("one_joint", "base", "one", "revolute", "0 1 0", "0 0 1"),
-            joint("other_joint", "base", "other", "revolute", "0 1.5 0", "0 0 1"),
-            joint("slide", "base", "sliding", "prismatic", "2 1 0", "1 0 0"),
-            *parts,
-        )
+    return toy_model(
+        link("base"), link("one"), link("other"), link("sliding"),
+        joint("one_joint", "base", "one", "revolute", "0 1 0", "0 0 1"),
+        joint("other_joint", "base", "other", "revolute", "0 1.5 0", "0 0 1"),
+        joint("slide", "base", "sliding", "prismatic", "2 1 0", "1 0 0"),
+        *parts,
     )  # fmt: skip
 
 
@@ -89,13 +88,11 @@ def test_contact_of_any_pair_is_in_the_number(dual_arm):
 def test_a_pair_near_by_design_stops_the_robot_although_those_that_count_are_far(phase):
     # A ball turns off-centre beside another one, always near, and touches it around 1.5 rad.
     offset = f"{-0.055 * np.cos(1.5)} {0.055 * np.sin(1.5)} 0"
-    model = CollisionModel.from_urdf(
-        robot(
-            link("base"), link("arm", ""), link("other"), link("sliding"),
-            joint("turn", "base", "arm", "revolute", "0.25 0 0", "0 0 1"),
-            joint("spin", "arm", "other", "revolute", offset, "0 0 1"),
-            joint("slide", "base", "sliding", "prismatic", "0 3 0", "0 1 0"),
-        )
+    model = toy_model(
+        link("base"), link("arm", ""), link("other"), link("sliding"),
+        joint("turn", "base", "arm", "revolute", "0.25 0 0", "0 0 1"),
+        joint("spin", "arm", "other", "revolute", offset, "0 0 1"),
+        joint("slide", "base", "sliding", "prismatic", "0 3 0", "0 1 0"),
     )  # fmt: skip
     monitor = Monitor(model, narrow_phase=phase)
     assert monitor.not_counted == [("other", "base")]
@@ -132,12 +129,10 @@ def test_a_pair_that_is_near_only_by_a_rule_counts(dual_arm):
 
 
 def test_if_all_pairs_are_near_by_design_all_count():
-    model = CollisionModel.from_urdf(
-        robot(
-            link("base"), link("one"), link("other"),
-            joint("one_joint", "base", "one", "revolute", "0 1 0", "0 0 1"),
-            joint("other_joint", "base", "other", "revolute", "0 1.5 0", "0 0 1"),
-        )
+    model = toy_model(
+        link("base"), link("one"), link("other"),
+        joint("one_joint", "base", "one", "revolute", "0 1 0", "0 0 1"),
+        joint("other_joint", "base", "other", "revolute", "0 1.5 0", "0 0 1"),
     )  # fmt: skip
     monitor = Monitor(model)
     assert monitor.not_counted == []

@@ -6,25 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.robots.toys import joint, link, robot
+from support.robots.toy_models import toy_robot
+from support.robots.toys import joint, link
 
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.robot_joints import on_robot
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.urdf import load_robot
 
 LINKS = [link(name) for name in "abcdefgh"]
-ROBOT = load_robot(
-    robot(
-        *LINKS,
-        joint("turn", "a", "b"),
-        joint("slide", "b", "c", "prismatic"),
-        joint("hold", "c", "d", "fixed"),
-        joint("follow", "d", "e", extra='<mimic joint="turn" multiplier="-2" offset="0.5"/>'),
-        joint("second", "e", "f", extra='<mimic joint="follow" multiplier="0.5" offset="1"/>'),
-        joint("high", "f", "g").replace('lower="-2" upper="2"', 'lower="1" upper="2"'),
-        joint("wheel", "g", "h", "continuous"),
-    )
+ROBOT = toy_robot(
+    *LINKS,
+    joint("turn", "a", "b"),
+    joint("slide", "b", "c", "prismatic"),
+    joint("hold", "c", "d", "fixed"),
+    joint("follow", "d", "e", extra='<mimic joint="turn" multiplier="-2" offset="0.5"/>'),
+    joint("second", "e", "f", extra='<mimic joint="follow" multiplier="0.5" offset="1"/>'),
+    joint("high", "f", "g").replace('lower="-2" upper="2"', 'lower="1" upper="2"'),
+    joint("wheel", "g", "h", "continuous"),
 )
 TIMES = np.array([0.0, 0.5, 2.0])
 AT = np.linspace(0.0, 2.0, 41)
@@ -89,7 +87,7 @@ def test_a_fixed_joint_may_be_named_but_not_moved():
 
 
 def test_a_robot_without_joints_has_none():
-    still = load_robot(robot(link("a"), name="still"))
+    still = toy_robot(link("a"), name="still")
     with pytest.raises(MotionError, match="'still' has no joint 'turn'; it has none"):
         on_robot(Trajectory.through(("turn",), [0.0, 1.0], [[0.0], [1.0]]), still, "file")
 

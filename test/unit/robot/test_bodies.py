@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from support.robots.toy_models import toy_robot
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -13,13 +14,11 @@ from collision_monitor.robot.urdf import load_robot
 
 def test_links_over_fixed_joints_share_a_body():
     bodies = rigid_bodies(
-        load_robot(
-            robot(
-                link("base"), link("plate"), link("arm"), link("tool"),
-                joint("f", "base", "plate", "fixed", xyz="0 0 1"),
-                joint("j", "plate", "arm"),
-                joint("g", "arm", "tool", "fixed", xyz="0 2 0"),
-            )
+        toy_robot(
+            link("base"), link("plate"), link("arm"), link("tool"),
+            joint("f", "base", "plate", "fixed", xyz="0 0 1"),
+            joint("j", "plate", "arm"),
+            joint("g", "arm", "tool", "fixed", xyz="0 2 0"),
         )
     )  # fmt: skip
     assert bodies.link_bodies == {"base": 0, "plate": 0, "arm": 1, "tool": 1}

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from lxml import etree
 from support.robots.robots import require
+from support.robots.toy_models import toy_robot
 from support.robots.toys import chain, joint, link
 from support.robots.toys import robot as toy
 
@@ -153,11 +154,9 @@ def test_a_dual_arm_robot_out_of_two_single_arms_on_a_torso():
 
 def arm(base_shape: str = "", name: str = "arm") -> Robot:
     """Base (bare, or with a shape), then two links of spheres, 1 m apart each."""
-    return load_robot(
-        toy(
-            link("base", base_shape), link("upper"), link("hand"),
-            joint("j1", "base", "upper"), joint("j2", "upper", "hand"), name=name,
-        )
+    return toy_robot(
+        link("base", base_shape), link("upper"), link("hand"),
+        joint("j1", "base", "upper"), joint("j2", "upper", "hand"), name=name,
     )  # fmt: skip
 
 
@@ -214,13 +213,13 @@ WRONG = {
         "part 2 ('arm', prefix ''): link 'base' is already one of part 1 ('arm', prefix '')",
     ),
     "the root's name": (
-        [Mounted(load_robot(toy(link("world"))))],
+        [Mounted(toy_robot(link("world")))],
         "link 'world' is already one of the common root",
     ),
     "same joints": (
         [
             Mounted(arm()),
-            Mounted(load_robot(toy(link("x"), link("y"), joint("j1", "x", "y"), name="b"))),
+            Mounted(toy_robot(link("x"), link("y"), joint("j1", "x", "y"), name="b")),
         ],
         "part 2 ('b', prefix ''): joint 'j1' is already one of part 1",
     ),

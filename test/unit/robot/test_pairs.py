@@ -3,6 +3,7 @@
 """What is left out, and only that."""
 
 import pytest
+from support.robots.toy_models import toy_model
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
@@ -34,13 +35,11 @@ def test_neighbours_are_left_out_and_the_rest_is_checked():
 
 
 def test_rigidly_joined_links_are_no_pair_but_their_other_sides_are():
-    model = CollisionModel.from_urdf(
-        robot(
-            link("torso"), link("screen"), link("upper"), link("fore"),
-            joint("s", "torso", "screen", "fixed", xyz="3 3 0"),
-            joint("j1", "torso", "upper"),
-            joint("j2", "upper", "fore"),
-        )
+    model = toy_model(
+        link("torso"), link("screen"), link("upper"), link("fore"),
+        joint("s", "torso", "screen", "fixed", xyz="3 3 0"),
+        joint("j1", "torso", "upper"),
+        joint("j2", "upper", "fore"),
     )  # fmt: skip
     assert left_out(model)[frozenset(("torso", "screen"))] == "rigidly joined"
     # the arm can hit a screen that its torso carries
@@ -48,13 +47,11 @@ def test_rigidly_joined_links_are_no_pair_but_their_other_sides_are():
 
 
 def test_bare_frames_between_two_links_do_not_part_neighbours():
-    model = CollisionModel.from_urdf(
-        robot(
-            link("base"), link("frame", ""), link("arm"), link("other"),
-            joint("f", "base", "frame", "fixed"),
-            joint("j", "frame", "arm"),
-            joint("k", "arm", "other"),
-        )
+    model = toy_model(
+        link("base"), link("frame", ""), link("arm"), link("other"),
+        joint("f", "base", "frame", "fixed"),
+        joint("j", "frame", "arm"),
+        joint("k", "arm", "other"),
     )  # fmt: skip
     assert left_out(model)[frozenset(("base", "arm"))] == "neighbours over one joint"
     assert [frozenset(p) for p in model.pairs] == [frozenset(("base", "other"))]

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from support.robots.toy_models import toy_robot
 from support.robots.toys import chain, joint, link
 from support.robots.toys import robot as toy
 
@@ -38,13 +39,11 @@ SCENE = {"joints": [hinge()], "obstacles": [wing()]}
 
 def test_it_is_what_a_urdf_of_the_object_composed_with_the_robot_is():
     model = CollisionModel.from_urdf(CHAIN, scene=SCENE)
-    door = load_robot(
-        toy(
-            '<link name="frame"/>',
-            link("wing", '<box size="1.5 0.1 0.1"/>', "0.75 0 0"),
-            joint("hinge", "frame", "wing", "revolute", "0 0 0"),
-            name="door",
-        )
+    door = toy_robot(
+        '<link name="frame"/>',
+        link("wing", '<box size="1.5 0.1 0.1"/>', "0.75 0 0"),
+        joint("hinge", "frame", "wing", "revolute", "0 0 0"),
+        name="door",
     )
     whole = compose([Mounted(load_robot(CHAIN)), Mounted(door, "", pose_from_xyz_rpy((0, 1, 0)))])
     leaves = {}

@@ -5,7 +5,8 @@
 import pytest
 from support.paths import ROOT
 from support.robots.robots import require
-from support.robots.toys import chain, joint, link, robot
+from support.robots.toy_models import toy_robot
+from support.robots.toys import chain, joint, link
 
 from collision_monitor.errors import ArmsError
 from collision_monitor.robot.srdf import load_srdf
@@ -110,7 +111,7 @@ def two_arms(torso="revolute", fingers=""):
         parts += [joint(f"{arm}_joint{k}", links[k - 1], links[k]) for k in range(1, 4)]
         for k in fingers:
             parts += [link(f"{arm}_f{k}"), joint(f"{arm}_open{k}", f"{arm}3", f"{arm}_f{k}")]
-    return load_robot(robot(*parts))
+    return toy_robot(*parts)
 
 
 def test_two_alike_chains_of_a_urdf_are_two_arms_whatever_their_names():
@@ -123,7 +124,7 @@ def test_two_alike_chains_of_a_urdf_are_two_arms_whatever_their_names():
         kinds = ("revolute", "revolute", last)
         names = ["base", *(f"{arm}{k}" for k in range(1, 4))]
         parts += [joint(f"{n}_j", names[k], n, kind=kinds[k]) for k, n in enumerate(names[1:])]
-    assert len(find_chains(load_robot(robot(*parts)), None)) == 1
+    assert len(find_chains(toy_robot(*parts), None)) == 1
 
 
 def groups(robot, **contents):
@@ -210,13 +211,11 @@ def test_without_an_srdf_a_group_is_unknown_and_the_message_says_why():
 def test_an_arm_that_follows_the_other_is_refused():
     parts = [link("base"), link("right_1"), link("right_2"), link("left_1"), link("left_2")]
     follows = '<mimic joint="right_j2"/>'
-    coupled = load_robot(
-        robot(
-            *parts,
-            joint("right_j1", "base", "right_1"), joint("right_j2", "right_1", "right_2"),
-            joint("left_j1", "base", "left_1"),
-            joint("left_j2", "left_1", "left_2", extra=follows),
-        )
+    coupled = toy_robot(
+        *parts,
+        joint("right_j1", "base", "right_1"), joint("right_j2", "right_1", "right_2"),
+        joint("left_j1", "base", "left_1"),
+        joint("left_j2", "left_1", "left_2", extra=follows),
     )  # fmt: skip
     with pytest.raises(ArmsError, match="'left_j2' of arm .* follows 'right_j2'"):
         find_chains(coupled, None, ["base:right_2", "base:left_2"])
@@ -229,7 +228,7 @@ def limbs(*names):
         links = ["base", *(f"{which}_{name}" for name in names)]
         parts += [link(name) for name in links[1:]]
         parts += [joint(f"{b}_joint", a, b) for a, b in zip(links, links[1:], strict=False)]
-    return load_robot(robot(*parts))
+    return toy_robot(*parts)
 
 
 def test_a_chain_that_ends_in_a_hand_is_an_arm_and_legs_are_not():
@@ -254,7 +253,7 @@ def tree(*joints):
               extra=more[1] if len(more) > 1 else "")
         for name, parent, child, *more in joints
     ]  # fmt: skip
-    return Tree(load_robot(robot(*map(link, names), *parts)))
+    return Tree(toy_robot(*map(link, names), *parts))
 
 
 def names(joints):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from support.robots.toy_models import toy_model
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -16,12 +17,10 @@ CLEAR, CONTACT = (0.0, 0.0), (math.pi - 0.2, 0.0)
 
 def three(shape, **options):
     """Three links of one shape; at CONTACT the last is folded back into the first."""
-    return CollisionModel.from_urdf(
-        robot(
-            *(link(name, shape, xyz="0.02 0.01 -0.03") for name in ("l0", "l1", "l2")),
-            joint("j1", "l0", "l1"),
-            joint("j2", "l1", "l2"),
-        ),
+    return toy_model(
+        *(link(name, shape, xyz="0.02 0.01 -0.03") for name in ("l0", "l1", "l2")),
+        joint("j1", "l0", "l1"),
+        joint("j2", "l1", "l2"),
         **options,
     )
 

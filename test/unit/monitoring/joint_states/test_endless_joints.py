@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from support.joint_states import send
+from support.robots.toy_models import toy_model
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
@@ -116,12 +117,10 @@ def test_each_robot_of_a_cell_keeps_its_own_turns():
 @pytest.mark.parametrize("gain", [1, -1, 2])
 def test_a_mimic_joint_is_where_its_leader_puts_it_in_any_turn(gain):
     mimic = f'<mimic joint="drive" multiplier="{gain}"/>'
-    model = CollisionModel.from_urdf(
-        robot(
-            link("base"), link("wheel"), link("other"),
-            joint("drive", "base", "wheel", "continuous"),
-            joint("follow", "base", "other", "continuous", "-1 0 0", extra=mimic),
-        )
+    model = toy_model(
+        link("base"), link("wheel"), link("other"),
+        joint("drive", "base", "wheel", "continuous"),
+        joint("follow", "base", "other", "continuous", "-1 0 0", extra=mimic),
     )  # fmt: skip
 
     def levels(off):

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.robots.toys import box_and_ball_on_slides, joint, link, robot
+from support.robots.toy_models import toy_model
+from support.robots.toys import box_and_ball_on_slides, joint, link
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.continuous.near_pairs import PAIR
@@ -24,12 +25,10 @@ WALL = {"name": "wall", "type": "sphere", "radius": 0.1, "position": [0.0, 0.26,
 
 def turning_arm(reach, *more):
     """An arm that turns a ball to a post at ``reach``; its turn comes first in q."""
-    return CollisionModel.from_urdf(
-        robot(
-            link("base", ""), link("arm", ""), link("hand"), *more,
-            joint("a_turn", "base", "arm", "continuous", xyz="0 0 0"),
-            joint("wag", "base", "hand", xyz="0 0 3"),
-        ),
+    return toy_model(
+        link("base", ""), link("arm", ""), link("hand"), *more,
+        joint("a_turn", "base", "arm", "continuous", xyz="0 0 0"),
+        joint("wag", "base", "hand", xyz="0 0 3"),
         scene={"obstacles": [WALL, {**WALL, "name": "post", "position": [reach, 0.0, 0.0]}]},
     )  # fmt: skip
 
@@ -143,11 +142,9 @@ def test_a_slide_outside_its_range_makes_no_time_to_collision_too_long():
 def test_a_collision_on_the_path_is_not_hidden_by_what_was_measured_with_larger_thresholds():
     """What ends the measuring of a braking path is a distance on it, but no bound of it."""
     post = {"name": "post", "type": "sphere", "radius": 0.01, "position": [1.0, 0.0, 0.0]}
-    model = CollisionModel.from_urdf(
-        robot(
-            link("base", ""), link("arm", '<sphere radius="0.01"/>', xyz="1 0 0"),
-            joint("turn", "base", "arm", xyz="0 0 0").replace('velocity="1"', 'velocity="4"'),
-        ),
+    model = toy_model(
+        link("base", ""), link("arm", '<sphere radius="0.01"/>', xyz="1 0 0"),
+        joint("turn", "base", "arm", xyz="0 0 0").replace('velocity="1"', 'velocity="4"'),
         scene={"obstacles": [post]},
     )  # fmt: skip
     distances = {"warn_distance": 0.2, "stop_distance": 0.1}
@@ -170,12 +167,10 @@ def two_tips(aside=0.0):
     That of ``turn`` is so many metres ``aside`` of its way.
     """
     tip, ball = '<sphere radius="0.01"/>', {"type": "sphere", "radius": 0.01}
-    return CollisionModel.from_urdf(
-        robot(
-            link("base", ""), link("arm", tip, xyz="1 0 0"), link("hand", tip, xyz="1 0 0"),
-            joint("turn", "base", "arm", xyz="0 0 0").replace('velocity="1"', 'velocity="4"'),
-            joint("wag", "base", "hand", xyz="0 0 3"),
-        ),
+    return toy_model(
+        link("base", ""), link("arm", tip, xyz="1 0 0"), link("hand", tip, xyz="1 0 0"),
+        joint("turn", "base", "arm", xyz="0 0 0").replace('velocity="1"', 'velocity="4"'),
+        joint("wag", "base", "hand", xyz="0 0 3"),
         scene={
             "obstacles": [
                 {**ball, "name": "post", "position": [1.0 + aside, 0.0, 0.0]},
@@ -255,9 +250,8 @@ def test_large_positions_make_small_ways_no_smaller():
 
 
 def test_a_robot_without_pairs_of_its_own_is_monitored_among_live_objects():
-    model = CollisionModel.from_urdf(
-        robot(link("base", ""), link("arm", xyz="1 0 0"), joint("j", "base", "arm", xyz="0 0 0"))
-    )
+    parts = link("base", ""), link("arm", xyz="1 0 0"), joint("j", "base", "arm", xyz="0 0 0")
+    model = toy_model(*parts)
     live = LiveScene(model)
     monitor = Monitor(model, live=live)
     live.add("ball", np.array([[1, 0, 0, 1, 0, 0, 0.1]]))

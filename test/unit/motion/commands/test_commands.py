@@ -12,13 +12,13 @@ import yaml
 from scipy.spatial.transform import Rotation
 from support.paths import ROOT
 from support.robots.line_cases import arm
-from support.robots.toys import joint, link, robot
+from support.robots.toy_models import toy_robot
+from support.robots.toys import joint, link
 
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.commands import command_motion
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.poses import pose_from_xyz_rpy
-from collision_monitor.robot.urdf import load_robot
 
 JOINT = """
 mode: joint
@@ -203,11 +203,9 @@ def test_lines_that_cannot_be(old, new, says):
         line_command(text)
 
 
-ROBOT = load_robot(
-    robot(
-        link("a"), link("b"), link("c"), link("d"),
-        joint("turn", "a", "b"), joint("slide", "b", "c", "prismatic"), joint("wrist", "c", "d"),
-    )
+ROBOT = toy_robot(
+    link("a"), link("b"), link("c"), link("d"),
+    joint("turn", "a", "b"), joint("slide", "b", "c", "prismatic"), joint("wrist", "c", "d"),
 )  # fmt: skip
 JOINTS = """
 mode: joint

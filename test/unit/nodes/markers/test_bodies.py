@@ -5,7 +5,8 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support.robots.toys import chain, joint, link, robot
+from support.robots.toy_models import toy_model
+from support.robots.toys import chain, joint, link
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.live.live_objects import Bounds
@@ -174,11 +175,9 @@ class Fixed(Shown):
 
 def test_an_obstacle_that_a_joint_moves_goes_with_it():
     scene = {"obstacles": [{**OBSTACLES[0], "link": "hand"}, {**OBSTACLES[3], "link": "hand"}]}
-    model = CollisionModel.from_urdf(
-        robot(
-            link("l0"), link("arm", xyz="0 0 0.5"), link("hand"),
-            joint("turn", "l0", "arm"), joint("slide", "arm", "hand", "prismatic"),
-        ),
+    model = toy_model(
+        link("l0"), link("arm", xyz="0 0 0.5"), link("hand"),
+        joint("turn", "l0", "arm"), joint("slide", "arm", "hand", "prismatic"),
         scene=scene,
     )  # fmt: skip
     shown = Fixed(model)

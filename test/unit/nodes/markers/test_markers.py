@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support.robots.toys import chain, joint, link, robot
+from support.robots.toy_models import toy_model
+from support.robots.toys import chain, joint, link
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Nearness
@@ -34,12 +35,10 @@ STAMP = Time(sec=12, nanosec=34)
 @pytest.fixture(scope="module")
 def arm():
     """A ball on the floor, a capsule that turns about x, another that slides; an obstacle."""
-    return CollisionModel.from_urdf(
-        robot(
-            link("floor"), link("upper", CAPSULE, xyz="0 0 0.4"), link("lower", CAPSULE),
-            joint("turn", "floor", "upper", xyz="0 0 0.5", axis="1 0 0"),
-            joint("slide", "upper", "lower", "prismatic", xyz="0.5 0 1", axis="0 1 0"),
-        ),
+    return toy_model(
+        link("floor"), link("upper", CAPSULE, xyz="0 0 0.4"), link("lower", CAPSULE),
+        joint("turn", "floor", "upper", xyz="0 0 0.5", axis="1 0 0"),
+        joint("slide", "upper", "lower", "prismatic", xyz="0.5 0 1", axis="0 1 0"),
         scene=SCENE,
     )  # fmt: skip
 
@@ -187,14 +186,12 @@ def test_nothing_is_left_behind_when_robots_obstacles_leaves_and_levels_go(arm):
 
 
 def test_boxes_over_triangles_are_shown_and_those_that_meet():
-    model = CollisionModel.from_urdf(
-        robot(
-            link("rail"), link("arm", ""), link("ball"),
-            joint("fix", "rail", "arm", "fixed", xyz="0 0 0"),
-            joint("slide", "arm", "ball", "prismatic", xyz="0 0 0", axis="1 0 0"),
-        ),
+    model = toy_model(
+        link("rail"), link("arm", ""), link("ball"),
+        joint("fix", "rail", "arm", "fixed", xyz="0 0 0"),
+        joint("slide", "arm", "ball", "prismatic", xyz="0 0 0", axis="1 0 0"),
         scene={"obstacles": [{"name": "post", "type": "sphere", "radius": 0.1,
-                              "position": [1.0, 0.0, 0.0]}]},
+        "position": [1.0, 0.0, 0.0]}]},
     )  # fmt: skip
     rviz, builder = RvizTwin(), MarkerBuilder(model, 1.5, mesh_level=0)
     assert builder.remarks == []
