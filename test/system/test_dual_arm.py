@@ -16,9 +16,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import trimesh
+from support.geometry.exact_reference import ExactReference
+from support.geometry.reference import Reference
 from support.paths import ROOT
 from support.robots.dual_arm_cases import ALPHA, BASES, PAPER, SIDES, D
 
+from collision_monitor import CollisionModel
 from collision_monitor.fitting.coverage import winding_numbers
 from collision_monitor.fitting.enclosure import check_enclosing, check_filling
 from collision_monitor.fitting.leaves_file import read_leaves
@@ -28,6 +31,7 @@ URDF = ROOT / "urdf/dual_arm.urdf"
 SRDF = ROOT / "urdf/dual_arm.srdf"
 MAKER = ROOT / "urdf/make_dual_arm.py"
 MESHES = sorted({e.get("filename").split("/")[-1] for e in ElementTree.parse(URDF).iter("mesh")})
+LEAVES = ROOT / "urdf/dual_arm_leaves.yaml"
 SHOULDER_HEIGHT = 1.2
 
 DISABLED = [
@@ -50,70 +54,41 @@ def dh_chain(side: str, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array(centres), pose[:3, :3]
 
 
-class PinRobot:
-    """The robot as pinocchio loads it, with its meshes in coal."""
-
-    def __init__(self, packages: Path) -> None:
-        self.pin = pytest.importorskip("pinocchio", reason="pinocchio (PyPI: pin) is missing")
-        pytest.importorskip("coal", reason="coal (PyPI: pin) is missing")
-        self.model = self.pin.buildModelFromUrdf(str(URDF))
-        self.data = self.model.createData()
-        # package://collision_monitor needs a folder of that name, however the checkout is called
-        (packages / "collision_monitor").symlink_to(ROOT, target_is_directory=True)
-        self.geometry = self.pin.buildGeomFromUrdf(
-            self.model, str(URDF), self.pin.GeometryType.COLLISION, package_dirs=[str(packages)]
-        )
-        self.objects: dict[str, list[int]] = {}
-        for k, item in enumerate(self.geometry.geometryObjects):
-            self.objects.setdefault(self.model.frames[item.parentFrame].name, []).append(k)
-
-    def configurations(self, count: int) -> np.ndarray:
-        """Rows within the limits, four tenths of the values at a limit: folds are there."""
-        rng = np.random.default_rng(11)
-        low, high = self.model.lowerPositionLimit, self.model.upperPositionLimit
-        rows = rng.uniform(low, high, (count, self.model.nq))
-        where = rng.random(rows.shape)
-        return np.where(where < 0.2, low, np.where(where < 0.4, high, rows))
-
-    def pair(self, a: str, b: str):
-        """Have ``geometry`` check the meshes of two links only; the data for it."""
-        self.geometry.removeAllCollisionPairs()
-        for i in self.objects[a]:
-            for j in self.objects[b]:
-                self.geometry.addCollisionPair(self.pin.CollisionPair(i, j))
-        return self.pin.GeometryData(self.geometry)
-
-    def distance(self, data, q: np.ndarray) -> float:
-        """Distance of the pair's meshes."""
-        self.pin.updateGeometryPlacements(self.model, self.data, self.geometry, data, q)
-        self.pin.computeDistances(self.geometry, data)
-        return min(result.min_distance for result in data.distanceResults)
-
-    def touches(self, data, q: np.ndarray) -> bool:
-        """Whether the pair's meshes touch."""
-        self.pin.updateGeometryPlacements(self.model, self.data, self.geometry, data, q)
-        return self.pin.computeCollisions(self.geometry, data, True)
+@pytest.fixture(scope="module")
+def model() -> CollisionModel:
+    """The robot with the leaves that come with it, and without its SRDF."""
+    return CollisionModel.from_urdf(URDF, leaves=LEAVES, check_leaves=False)
 
 
 @pytest.fixture(scope="module")
-def robot(tmp_path_factory) -> PinRobot:
-    return PinRobot(tmp_path_factory.mktemp("packages"))
+def coal(model) -> ExactReference:
+    """Distances of its meshes, at poses by pinocchio."""
+    return ExactReference(model, Reference(URDF, [], model))
 
 
-def test_the_arms_are_those_of_the_paper(robot):
+def configurations(model, count: int) -> np.ndarray:
+    """Rows within the limits, four tenths of the values at a limit: folds are there."""
+    rng = np.random.default_rng(11)
+    rows = rng.uniform(model.lower, model.upper, (count, len(model.lower)))
+    where = rng.random(rows.shape)
+    return np.where(where < 0.2, model.lower, np.where(where < 0.4, model.upper, rows))
+
+
+def test_the_arms_are_those_of_the_paper(model):
+    reference = Reference(URDF, [], model)
     names = {side: [f"{side}_joint_{i}" for i in range(1, 8)] for side in SIDES}
-    assert sorted(robot.model.names) == sorted(["universe", *names["right"], *names["left"]])
-    assert load_robot(URDF).name == robot.model.name == "dual_arm"
-    for q in robot.configurations(50):
-        robot.pin.framesForwardKinematics(robot.model, robot.data, q)
+    known = [*names["right"], *names["left"]]
+    assert sorted(reference.pin_model.names) == sorted(["universe", *known])
+    assert model.name == reference.pin_model.name == "dual_arm"
+    for q in configurations(model, 50):
         for side in SIDES:
-            ids = [robot.model.getJointId(name) for name in names[side]]
-            angles = np.array([q[robot.model.joints[k].idx_q] for k in ids])
-            tool = robot.data.oMf[robot.model.getFrameId(f"{side}_tool")]
+            angles = np.array([q[model.joint_names.index(name)] for name in names[side]])
+            links = [f"{side}_link_{i}" for i in range(1, 8)]
+            *frames, tool = (reference.link_pose(q, name) for name in (*links, f"{side}_tool"))
             centres, rotation = dh_chain(side, angles)
-            found = [robot.data.oMi[k].translation for k in ids] + [tool.translation]
+            found = [pose[:3, 3] for pose in (*frames, tool)]
             assert np.array(found) == pytest.approx(centres, abs=1e-12)
-            assert tool.rotation == pytest.approx(rotation, abs=1e-12)
+            assert tool[:3, :3] == pytest.approx(rotation, abs=1e-12)
 
 
 def capsule_surface(length: float, radius: float) -> np.ndarray:
@@ -164,23 +139,22 @@ def test_disabled_pairs_never_mix_the_arms_and_each_stands_once():
         assert {a.split("_")[0], b.split("_")[0]} != set(SIDES), (a, b)
 
 
-@pytest.mark.parametrize(("a", "b"), [(a, b) for a, b, reason in DISABLED if reason == "Never"])
-def test_pairs_that_never_touch_stay_apart(robot, a, b):
-    data = robot.pair(a, b)
-    least = min(robot.distance(data, q) for q in robot.configurations(60))
-    assert least > 0.03
+@pytest.mark.parametrize("pair", [(a, b) for a, b, reason in DISABLED if reason == "Never"])
+def test_pairs_that_never_touch_stay_apart(model, coal, pair):
+    rows = configurations(model, 60)
+    assert min(coal.distance_between(pair, coal.poses(q)) for q in rows) > 0.03
 
 
-def test_adjacent_pairs_follow_each_other_and_touch_in_every_pose(robot):
-    parent = {joint.child: joint.parent for joint in load_robot(URDF).joints}
+def test_adjacent_pairs_follow_each_other_and_touch_in_every_pose(model, coal):
+    parent = {joint.child: joint.parent for joint in model.robot.joints}
     for a, b, reason in DISABLED:
         if reason != "Adjacent":
             continue
         # over one joint, or two tubes in the housing between them
         tubes = a[-1] in "135" and a[:-1] == b[:-1]
         assert parent[b] == a or (tubes and parent[parent[b]] == a), (a, b)
-        data = robot.pair(a, b)
-        assert all(robot.touches(data, q) for q in robot.configurations(50)), (a, b)
+        for q in configurations(model, 50):
+            assert coal.distance_between((a, b), coal.poses(q)) <= 0.0, (a, b)
 
 
 def check(folder: Path) -> subprocess.CompletedProcess:
@@ -210,8 +184,7 @@ def test_changed_and_missing_files_are_named(tmp_path):
 
 def test_the_shipped_leaves_are_for_these_shapes_and_enclose_them():
     robot = load_robot(URDF)
-    file = ROOT / "urdf/dual_arm_leaves.yaml"
-    assert "shapes:" in file.read_text()
-    leaves = read_leaves(file, robot)  # refuses them for other shapes
+    assert "shapes:" in LEAVES.read_text()
+    leaves = read_leaves(LEAVES, robot)  # refuses them for other shapes
     check_enclosing(robot, leaves)
     check_filling(robot, leaves)
