@@ -206,7 +206,7 @@ def adjust(
     start = rest.copy()
     start[model.columns_of(given.joint_names)] = given.positions[0]
     model = within(model, settings.position_limits, start)
-    model = standing(with_mimics_within_limits(model, given.joint_names), start)
+    model = standing(with_mimics_within_limits(model, given.joint_names, start), start)
     # Reports invalid waypoints by their original index.
     desired = configurations(model, given, rest)
     named = set(given.joint_names)

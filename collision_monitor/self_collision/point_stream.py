@@ -65,9 +65,7 @@ class Streamer:
         AdjustmentSettings(safe_distance, danger_distance)  # raises for invalid distances
         warm_up_for_states()
         prepare_meshes(model)
-        names = [name for arm in arms for name in arm.joint_names]
-        model = with_mimics_within_limits(model, names)
-        self.model = model
+        self._robot = self.model = model
         self.arms = tuple(arms)
         self._distances = safe_distance, danger_distance
         self._proximity = Proximity(model)
@@ -85,6 +83,8 @@ class Streamer:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
         q = self._configuration("q", q)
+        names = [name for arm in self.arms for name in arm.joint_names]
+        self.model = with_mimics_within_limits(self._robot, names, q)
         margins = choose_margins(self.model, self.arms, q[None, :], *self._distances, ends=False)
         problem = Problem(
             self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._able

@@ -190,18 +190,23 @@ def velocity_limits(
 _COPIES: WeakKeyDictionary[CollisionModel, dict[tuple, CollisionModel]] = WeakKeyDictionary()
 
 
-def with_mimics_within_limits(model: CollisionModel, names: Collection[str]) -> CollisionModel:
+def with_mimics_within_limits(
+    model: CollisionModel, names: Collection[str], start: np.ndarray
+) -> CollisionModel:
     """A copy of the model in which joints ``names`` have limits that their mimic joints keep, too.
 
-    Position limits of a mimic joint that its leader cannot keep are left out.
+    Position limits of a mimic joint that its leader cannot keep are left out. Those of an endless
+    leader are moved by whole turns to its position at the ``start`` (nq,).
     """
     lower, upper = (limits.copy() for limits in model.position_limits)
     for joint, leader, gain, offset in mimics(model):
-        k = model.joint_names.index(leader)
+        column = model.joint_names.index(leader)
         low, high = sorted((end - offset) / gain for end in (joint.lower, joint.upper))
-        low, high = max(low, lower[k]), min(high, upper[k])
+        if model.bodies.endless[column]:
+            low, high = limits_beside(low, high, float(start[column]))
+        low, high = max(low, lower[column]), min(high, upper[column])
         if leader in names and joint.kind != "continuous" and low <= high:
-            lower[k], upper[k] = low, high
+            lower[column], upper[column] = low, high
     if np.array_equal([lower, upper], model.position_limits):
         return model
     copies = _COPIES.setdefault(model, {})

@@ -156,7 +156,42 @@ def test_a_stream_of_points_goes_on_past_half_a_turn():
     assert off.startswith("joint 'r_roll' is at")
 
 
+# The wrists cannot turn farther than fingers, which turn with them.
+FINGERS = URDF.replace("</robot>", "".join(
+    link(f"{side}_finger", '<sphere radius="0.02"/>', "0 0 0.3")
+    + joint(f"{side}_bend", f"{side}_hand", f"{side}_finger", xyz="0 0 0", limits=(-1.0, 1.0),
+            extra=f'<mimic joint="{side}_roll"/>')
+    for side in "rl"
+) + "</robot>")  # fmt: skip
+
+
+@pytest.mark.parametrize("turns", [-2, 0, 1])
+def test_a_stream_keeps_limits_of_joints_that_mimic_a_continuous_one_in_its_turn(turns):
+    model = CollisionModel.from_urdf(FINGERS)
+    streamer = Streamer(model, ARMS, 0.1, 0.05)
+    roll, q = model.joint_names.index("r_roll"), np.zeros(len(model.joint_names))
+    q[roll] = 0.5 + turns * TURN
+    streamer.reset(q)
+    assert streamer.step(q, 0.1)[0] == pytest.approx(q)
+    q[roll] = 1.5
+    for _ in range(20):
+        reached = streamer.step(q, 0.1)[0][roll]
+    assert reached == pytest.approx(1.0 + turns * TURN)
+
+
 # -- the library --
+
+
+@pytest.mark.parametrize("turns", [-2, 0, 1])
+def test_adjust_keeps_limits_of_joints_that_mimic_a_continuous_one_in_its_turn(turns):
+    model = CollisionModel.from_urdf(FINGERS)
+    rows = np.zeros((2, 4))
+    rows[:, 1] = np.array([0.5, 0.9]) + turns * TURN
+    found = adjust(model, Motion(JOINTS, [0.0, 2.0], rows), ARMS)
+    assert found.motion.positions[-1] == pytest.approx(rows[-1])
+    rows[1, 1] += 0.2
+    with pytest.raises(MotionError, match="'r_roll' is at .*'r_bend' that mimics it"):
+        adjust(model, Motion(JOINTS, [0.0, 2.0], rows), ARMS)
 
 
 def test_adjust_has_no_position_limits_for_a_continuous_joint():
