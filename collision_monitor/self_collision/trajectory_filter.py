@@ -8,7 +8,7 @@ the other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from threading import Event
 
@@ -244,6 +244,10 @@ class TrajectoryFilter:
 
     ``clock`` is the time of the clock of stamps, ``now`` that of a steady clock; both in seconds.
     `adjust` may run in another thread.
+
+    Attributes:
+        is_open: whether the last release is being executed, as its controller reports: never, if
+            that reports nothing.
     """
 
     def __init__(
@@ -273,6 +277,7 @@ class TrajectoryFilter:
         self._sent: dict[str, Execution] = {}
         self._sent_before = self._sent
         self._standing = Standing(model.joint_names)
+        self.is_open: Callable[[], bool] = lambda: False
 
     def take_over(self, old: TrajectoryFilter) -> None:
         """Continue from an earlier robot: its motion may move any joint of the arms."""
@@ -470,12 +475,10 @@ class TrajectoryFilter:
                 )
 
     def running(self, clock: float) -> bool:
-        """Whether a released motion is being executed."""
-        return self._execution.running(clock)
+        """Whether a released motion is being executed, as joint states or its controller show."""
+        return self._execution.running(clock) or self.is_open()
 
-    def joints_to_hold(
-        self, clock: float, always: bool = False, is_open: bool = False
-    ) -> tuple[str, ...]:
+    def joints_to_hold(self, clock: float, always: bool = False) -> tuple[str, ...]:
         """Joints of every arm that may move, although it is not known to stand.
 
         An arm that was sent anything is known to stand only where it was sent last: one that stands
@@ -485,9 +488,8 @@ class TrajectoryFilter:
             clock: time of the clock of stamps.
             always: of any arm; otherwise of those that were sent anything. If all are known to
                 stand, all are held.
-            is_open: whether the last release is being executed, as its controller reports.
         """
-        executed = self._execution.joint_names if is_open or self.running(clock) else ()
+        executed = self._execution.joint_names if self.running(clock) else ()
         arms = [arm for arm in self.arms if always or set(arm.joint_names) & self._sent.keys()]
         moving = [
             arm for arm in arms

@@ -114,15 +114,20 @@ class ReleasedMotions:
         self._goal_before: RelayedGoal | None = None
         self.serial = 0
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the last motion is being executed, as its controller reports."""
+    def follow_with(self, trajectories: TrajectoryFilter) -> None:
+        """Follow motions with the filter of another robot, which continues from the last one."""
+        if self.filter is not None:
+            trajectories.take_over(self.filter)
+        trajectories.is_open = self._is_open
+        self.filter = trajectories
+
+    def _is_open(self) -> bool:
         return self.goal is not None and self.goal.sent is not None and not self.goal.done
 
     @property
     def are_running(self) -> bool:
         """Whether a motion is being executed, as its controller or the joints show."""
-        return self.is_open or self.filter.running(self._seconds())
+        return self.filter.running(self._seconds())
 
     def release(self, goal: RelayedGoal | None, serial: int) -> None:
         """Report that a motion is sent; without a goal, it is for the topic."""

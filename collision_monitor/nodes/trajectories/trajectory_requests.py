@@ -102,9 +102,7 @@ class TrajectoryRequests:
     def use_robot(self, trajectories: TrajectoryFilter) -> None:
         """Adjust trajectories of this robot from now on."""
         self.adjusting.restart()
-        if self._motions.filter is not None:
-            trajectories.take_over(self._motions.filter)
-        self._motions.filter = trajectories
+        self._motions.follow_with(trajectories)
 
     def _make_relay(self) -> FollowJointTrajectoryRelay | None:
         action = self._values["controller_action"]
@@ -265,7 +263,7 @@ class TrajectoryRequests:
         """Hold the arms that may move; returns whether there are any."""
         trajectories = self._motions.filter
         always = self._values["guard"] == "always"
-        moving = trajectories.joints_to_hold(self._seconds(), always, self._motions.is_open)
+        moving = trajectories.joints_to_hold(self._seconds(), always)
         if moving:
             self.publisher.publish(point_message(moving, trajectories.supervisor.positions()))
             if self._relay is not None:

@@ -249,6 +249,12 @@ def test_a_goal_is_executed_until_the_controller_ends_it_even_if_the_robot_pause
     goal = stage.execute(trajectory(0.5, 0.4))  # in 1 s
     stage.spin(2.5)
     assert goal.ends == [] and stage.values["running"] == "true"
+    one_arm = trajectory(0.5, 0.4)
+    one_arm.joint_names = one_arm.joint_names[:2]
+    for point in one_arm.points:
+        point.positions = point.positions[:2]
+    _, _, text = stage.ended(stage.plan(trajectory=one_arm))
+    assert "which an earlier trajectory still moves" in text
     stage.controller.end(GoalStatus.STATUS_SUCCEEDED)
     stage.until(lambda: stage.values["running"] == "false")
 

@@ -57,8 +57,8 @@ class Cell:
         self.filter.release(job, job.motion, job.asked, self.clock, now)
         return job
 
-    def held(self, always=False, **options):
-        return self.filter.joints_to_hold(self.clock, always, **options)
+    def held(self, always=False):
+        return self.filter.joints_to_hold(self.clock, always)
 
 
 def test_nothing_is_held_that_was_never_sent_unless_all_are_always_held():
@@ -112,7 +112,19 @@ def test_an_arm_whose_goal_is_open_is_held():
     cell.send(LEFT)
     cell.go(1.0, LEFT, 0.2)
     cell.go(2.0)
-    assert cell.held(is_open=True) == LEFT
+    cell.filter.is_open = lambda: True
+    assert cell.held() == LEFT
+
+
+def test_an_arm_whose_goal_is_open_may_go_on_so_the_other_is_not_sent_alone():
+    cell = Cell()
+    cell.send(LEFT)
+    cell.filter.is_open = lambda: True
+    cell.go(0.5, LEFT, 0.1)
+    cell.go(3.0)  # paused, as by the teach pendant
+    with pytest.raises(TrajectoryError, match="l_x, l_y, which an earlier trajectory still moves"):
+        cell.send(RIGHT)
+    cell.send(JOINTS)
 
 
 def test_arms_that_follow_a_stream_are_held_until_they_stand_where_it_ended():
