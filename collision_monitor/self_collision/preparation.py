@@ -17,7 +17,7 @@ from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import time_text
 from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
 from collision_monitor.motion.robot_joints import SAME_POSITION
-from collision_monitor.motion.trajectory import NANO, SHORTEST, Motion, check_times
+from collision_monitor.motion.trajectory import NANO, Motion, check_times
 from collision_monitor.robot.angles import TURN, limits_beside
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint
@@ -76,15 +76,15 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
 def refined(motion: Motion, times: int = 1) -> Motion:
     """The motion with waypoints inserted where they are more than `_COARSE` apart.
 
-    ``times``: additionally divide each moving segment into this many. Parts are not shorter than a
-    `Trajectory` or the resolution of the times allows.
+    ``times``: additionally divide each moving segment into this many. Parts are not shorter than
+    the resolution of times, and of those in messages, allows.
     """
     if len(motion.times) < 2:
         return motion
     steps = np.abs(np.diff(motion.positions, axis=0)).max(axis=1, initial=0.0)
     counts = np.where(steps > _COARSE, np.ceil(steps / _FINE), 1).astype(int)
     counts = np.where(steps > 0.0, counts * times, counts)
-    shortest = max(SHORTEST, float(np.spacing(np.abs(motion.times).max())))
+    shortest = max(1.0 / NANO, float(np.spacing(np.abs(motion.times).max())))
     most = np.floor(np.diff(motion.times) / (2.0 * shortest))
     counts = np.maximum(np.minimum(counts, most), 1).astype(int)
     if counts.max() == 1:

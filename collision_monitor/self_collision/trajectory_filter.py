@@ -21,7 +21,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.standing import Standing
 from collision_monitor.motion.points import checked_points
-from collision_monitor.motion.trajectory import OTHER_CLOCK, Motion
+from collision_monitor.motion.trajectory import NANO, OTHER_CLOCK, Motion
 from collision_monitor.robot.angles import apart, whole_turns
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
@@ -543,7 +543,7 @@ def _require_valid(motion: Motion, joint_names: Sequence[str]) -> None:
         and len(motion.times) > 0
         and bool(np.isfinite(motion.positions).all())
         and bool(np.isfinite(motion.times).all())
-        and bool((np.diff(motion.times) > 0.0).all())
+        and bool((np.diff(np.round(motion.times * NANO)) > 0.0).all())  # as in a message
     )
     if not sound:
         raise CollisionMonitorError(

@@ -415,6 +415,7 @@ def test_during_an_event_all_other_pairs_keep_their_danger_distance():
         (JOINTS[::-1], [0.0, 1.0], [FAR, FAR]),
         (JOINTS[:2], [0.0, 1.0], [FAR[:2], FAR[:2]]),
         (JOINTS, [0.0, 0.0], [FAR, FAR]),
+        (JOINTS, [0.0, 4e-10], [FAR, FAR]),  # equal in a message
         (JOINTS, [0.0, np.nan], [FAR, FAR]),
         (JOINTS, [0.0, 1.0], [FAR, [np.nan] * 4]),
         (JOINTS, [0.0, 1.0], [FAR, [np.inf] * 4]),
@@ -427,3 +428,12 @@ def test_what_is_no_sound_trajectory_never_passes(cell, names, times, rows):
     with pytest.raises(CollisionMonitorError, match="internal error"):
         cell.release(cell.job(), motion)
     assert not cell.filter.running(CLOCK + 0.3)
+
+
+@pytest.mark.parametrize("gap", [1e-9, 3e-9, 1e-7])
+def test_times_in_a_message_increase_however_short_an_interval_is(gap):
+    cell = Cell(CollisionModel.from_urdf(URDF.replace(' velocity="1"', "")))
+    job = cell.job(rows=(FAR, FARTHER, apart(1.4)), times=(0.0, 2.0, 2.0 + gap))
+    times = cell.release(job, cell.filter.adjust(job).motion).motion.times
+    assert len(times) > 3
+    assert (np.diff(np.round(1e9 * times)) > 0.0).all()
