@@ -111,6 +111,18 @@ def _place(path: Path) -> int:
     return _FIRST.index(name) if name in _FIRST else len(_FIRST)
 
 
+@pytest.fixture
+def written(tmp_path):
+    """Write a text to a file of this name; returns its path."""
+
+    def write(name: str, text: str) -> Path:
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
 @pytest.fixture(scope="module")
 def domain():
     """A ROS domain of its own."""

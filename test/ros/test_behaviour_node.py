@@ -238,12 +238,11 @@ def test_a_stop_service_that_fails_is_reported(cell):
     driver.close()
 
 
-def test_pairs_have_distances_of_their_own_while_it_runs(cell, tmp_path):
+def test_pairs_have_distances_of_their_own_while_it_runs(cell, written):
     assert cell.set(pair_thresholds=["r_* l_* warn=0.6 stop=0.4"]).successful
     cell.until_action("slowdown", 0.5)
     cell.until_scale(0.5, 0.5)
-    path = tmp_path / "thresholds.yaml"
-    path.write_text("pairs: [{pair: 'l_ball r_ball', warn: 0.9, stop: 0.55}]")
+    path = written("thresholds.yaml", "pairs: [{pair: 'l_ball r_ball', warn: 0.9, stop: 0.55}]")
     assert cell.set(thresholds_file=str(path), pair_thresholds=[""]).successful
     cell.until_action("stop", 0.5)
     path.unlink()

@@ -254,10 +254,9 @@ def test_unconfirmed_zeros_have_no_distance_a_watchdog_that_is_off_is_said_and_l
     assert graph.state.level == STALE
 
 
-def test_a_description_from_the_topic_bad_then_good_then_with_a_lost_scene(graph, files, tmp_path):
+def test_a_description_from_the_topic_bad_then_good_then_with_a_lost_scene(graph, files, written):
     urdf, _, model = files
-    scene = tmp_path / "cell.yaml"
-    scene.write_text(yaml.safe_dump(SCENE))
+    scene = written("cell.yaml", yaml.safe_dump(SCENE))
     topic = graph.node.create_publisher(String, "robot_description", LATCHED)
     process = graph.start("-p", f"scene:={scene}")
     topic.publish(String(data=str(urdf)))  # a file that exists, but topics name none

@@ -106,9 +106,8 @@ def test_an_option_without_effect_is_named(make_node, arguments, says):
         ("/**: [", ""),
     ],
 )  # fmt: skip
-def test_a_file_without_effect_is_named(make_node, tmp_path, text, says):
-    path = tmp_path / "given.yaml"
-    path.write_text(text)
+def test_a_file_without_effect_is_named(make_node, written, text, says):
+    path = written("given.yaml", text)
     node = make_node()
     declare_parameters(node, PARAMETERS)
     found = unused_parameters(node, ["node", "--ros-args", "--params-file", str(path)])

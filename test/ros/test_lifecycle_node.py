@@ -49,9 +49,8 @@ def send(graph):
     graph.send(NAMES, (*apart(0.5), 0.3))
 
 
-def test_it_watches_while_it_is_active_and_only_then(graph, tmp_path):
-    path = tmp_path / "robot.urdf"
-    path.write_text("<robot")
+def test_it_watches_while_it_is_active_and_only_then(graph, written):
+    path = written("robot.urdf", "<robot")
     process = graph.start("-p", f"robot_description:={path}", node="collision_monitor_lifecycle")
     assert not change(graph, "configure")
     assert label(graph) == "unconfigured"

@@ -62,8 +62,7 @@ def test_the_monitor_names_the_same_pair(files):
     assert state.action == "stop" and "right_palm and right_thumb" in state.message
 
 
-def test_a_contact_that_the_motion_moves_is_described_otherwise(files, tmp_path, capsys):
-    opening = tmp_path / "opening.csv"
-    opening.write_text("time,right_finger_1,left_finger_1\n0,0,1\n2,1,1\n")
+def test_a_contact_that_the_motion_moves_is_described_otherwise(files, written, capsys):
+    opening = written("opening.csv", "time,right_finger_1,left_finger_1\n0,0,1\n2,1,1\n")
     assert main(["verify", files[0], str(opening), "--recorded"]) == 1
     assert UNMOVED not in " ".join(capsys.readouterr().out.split())

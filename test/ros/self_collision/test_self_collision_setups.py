@@ -53,12 +53,11 @@ def new_cell():
 
 
 @pytest.fixture
-def started(tmp_path, new_cell):
+def started(written, new_cell):
     """Start the node with balls on slides."""
 
     def start(places, *parameters):
-        path = tmp_path / "slides.urdf"
-        path.write_text(slides_urdf(places))
+        path = written("slides.urdf", slides_urdf(places))
         return new_cell(path, [f"{name}_{axis}" for name in places for axis in "xy"], *parameters)
 
     return start

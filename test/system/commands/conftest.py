@@ -12,7 +12,11 @@ def run(capsys):
     """Runs a command in this process, which ends with ``code``; ``out`` and ``err`` it printed."""
 
     def run(*words, code=0):
-        assert main([*map(str, words)]) == code
+        try:
+            ended = main([*map(str, words)])
+        except SystemExit as end:  # by the parser of arguments
+            ended = end.code
+        assert ended == code
         return capsys.readouterr()
 
     return run

@@ -10,24 +10,19 @@ import pytest
 from support.geometry.acm_cases import ROBOT, srdf
 
 from collision_monitor import CollisionModel
-from collision_monitor.__main__ import main
 from collision_monitor.acm.matrix import where_links_meet
 from collision_monitor.cli.options import parse_positions
 
 
 @pytest.fixture
-def urdf(tmp_path):
-    path = tmp_path / "poster.urdf"
-    path.write_text(ROBOT)
-    return str(path)
+def urdf(written):
+    return str(written("poster.urdf", ROBOT))
 
 
 @pytest.fixture
-def bad(tmp_path):
+def bad(written):
     """An SRDF that exempts what can collide."""
-    path = tmp_path / "bad.srdf"
-    path.write_text(srdf(("arm", "post", "Never"), ("flag", "arm", "Never")))
-    return str(path)
+    return str(written("bad.srdf", srdf(("arm", "post", "Never"), ("flag", "arm", "Never"))))
 
 
 def test_a_table_says_what_is_exempted_and_why(urdf, run):
@@ -95,9 +90,8 @@ def test_exemptions_of_an_srdf_that_can_collide_are_named(urdf, bad, run):
     assert "in the SRDF" not in run("acm", urdf, "--srdf", bad, "--samples", "200", "--renew").out
 
 
-def test_links_with_visual_geometry_alone_are_classified_on_request(tmp_path, run):
-    urdf = tmp_path / "shown.urdf"
-    urdf.write_text(ROBOT.replace("collision>", "visual>"))
+def test_links_with_visual_geometry_alone_are_classified_on_request(tmp_path, written, run):
+    urdf = written("shown.urdf", ROBOT.replace("collision>", "visual>"))
     assert "commands: --visual-meshes" in run("acm", urdf, code=2).err
     arguments = urdf, "--visual-meshes", "--seconds", "1", "--samples", "100"
     output = tmp_path / "new.srdf"
@@ -125,8 +119,5 @@ def test_an_srdf_that_is_not_there_is_an_error(urdf, run):
         (["--audit", "a.srdf", "--srdf", "b.srdf"], "not allowed with"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(urdf, capsys, arguments, says):
-    with pytest.raises(SystemExit) as error:
-        main(["acm", urdf, *arguments])
-    assert error.value.code == 2
-    assert says in capsys.readouterr().err
+def test_options_that_do_not_go_together_are_refused(urdf, run, arguments, says):
+    assert says in run("acm", urdf, *arguments, code=2).err

@@ -282,6 +282,10 @@ def test_a_plot_is_drawn(place, adjust):
         (["--arms", "right_arm,middle_arm"], "no group 'middle_arm'"),
         (["--plot", "plot.nonsense"], "plot.nonsense: unsupported format of a plot; use one of"),
         (["--safe-distance", "0.01"], "danger_distance: 0.02 m is above safe_distance, 0.01 m"),
+        (["--safe-distance", "-1"], "-1.0 is not a finite number from 0 to 10"),
+        (["--arms", "right_arm,"], "is not a comma-separated list of names"),
+        (["--method", "magic"], "'magic' is not one of robust"),
+        (["--output", "nowhere/out.csv"], "there is no folder nowhere"),
     ],
 )
 def test_input_that_cannot_be_used_is_exit_code_2(place, run, monkeypatch, options, says):
@@ -290,19 +294,3 @@ def test_input_that_cannot_be_used_is_exit_code_2(place, run, monkeypatch, optio
     files = ("robot.urdf", "motion.csv", "--srdf", "robot.srdf", "--danger-distance", "0.02")
     assert says in run("adjust", *files, *options, code=2).err
     assert {path: path.read_bytes() for path in place.iterdir()} == before
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--safe-distance", "-1"], "-1.0 is not a finite number from 0 to 10"),
-        (["--arms", "right_arm,"], "is not a comma-separated list of names"),
-        (["--method", "magic"], "'magic' is not one of robust"),
-        (["--output", "nowhere/out.csv"], "there is no folder nowhere"),
-    ],
-)
-def test_options_that_mean_nothing_are_exit_code_2(adjust, capsys, options, says):
-    with pytest.raises(SystemExit) as caught:
-        adjust(*options)
-    assert caught.value.code == 2
-    assert says in capsys.readouterr().err

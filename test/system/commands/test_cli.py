@@ -20,17 +20,14 @@ from unit.model.test_left_out_pairs import hand_urdf
 from unit.model.test_sampled_distances import BALLS, URDF
 
 from collision_monitor import CollisionModel
-from collision_monitor.__main__ import main
 from collision_monitor.common.lazy_imports import install_command
 from collision_monitor.model.thresholds import load_thresholds
 
 
 @pytest.fixture
-def urdf(tmp_path):
+def urdf(written):
     """A chain of four in a file."""
-    path = tmp_path / "chain.urdf"
-    path.write_text(chain(4))
-    return str(path)
+    return str(written("chain.urdf", chain(4)))
 
 
 def test_distance_prints_the_nearest_links(urdf, run):
@@ -102,16 +99,14 @@ def test_fit_prints_a_table_and_the_same_as_json(urdf, run):
     ]
 
 
-def test_fit_names_eight_pairs_of_a_reason_and_all_as_json(tmp_path, run):
-    path = tmp_path / "chain.urdf"
-    path.write_text(chain(12))
+def test_fit_names_eight_pairs_of_a_reason_and_all_as_json(written, run):
+    path = written("chain.urdf", chain(12))
     assert "l7 - l8 and 3 more (all: --json)" in run("fit", path).out
     assert len(json.loads(run("fit", path, "--json").out)["unmonitored_pairs"]) == 11
 
 
-def test_fit_lists_neighbours_that_meet_in_a_part_of_the_range_of_their_joint(tmp_path, run):
-    path = tmp_path / "neck.urdf"
-    path.write_text(robot(
+def test_fit_lists_neighbours_that_meet_in_a_part_of_the_range_of_their_joint(written, run):
+    path = written("neck.urdf", robot(
         link("neck", '<box size="0.3 0.3 0.3"/>'), link("head", '<box size="0.3 0.3 0.3"/>'),
         link("hat", '<box size="0.1 0.1 0.1"/>'),
         joint("nod", "neck", "head", "prismatic", xyz="1 0 0", axis="1 0 0"),
@@ -125,10 +120,8 @@ def test_fit_lists_neighbours_that_meet_in_a_part_of_the_range_of_their_joint(tm
     line = next(line for line in table.splitlines() if "nod" in line)
     assert line.split()[-3:] == ["nod", f"{100 * row['share']:.0f}", f"{1e3 * row['depth']:.0f}"]
     assert "names a pair has it checked" in table
-    srdf = tmp_path / "neck.srdf"
-    srdf.write_text(
-        '<robot name="toy"><disable_collisions link1="neck" link2="head"/></robot>'
-    )
+    disabled = '<disable_collisions link1="neck" link2="head"/>'
+    srdf = written("neck.srdf", f'<robot name="toy">{disabled}</robot>')
     assert "Neighbours over one joint that meet" not in run("fit", path, "--srdf", srdf).out
 
 
@@ -169,7 +162,7 @@ def test_fit_lists_the_links_whose_leaves_are_loosest(with_bracket, run):
     ]  # fmt: skip
 
 
-def test_fit_prints_the_hierarchy_over_the_triangles_of_each_link(with_bracket, run, capsys):
+def test_fit_prints_the_hierarchy_over_the_triangles_of_each_link(with_bracket, run):
     options = [with_bracket, "--max-leaves", "1", "--hierarchy", "octree:depth=1,leaf=2"]
     hierarchy = json.loads(run("fit", *options, "--json").out)["hierarchy"]
     assert hierarchy["name"] == "octree:depth=1,leaf=2"
@@ -180,9 +173,8 @@ def test_fit_prints_the_hierarchy_over_the_triangles_of_each_link(with_bracket, 
     row = next(line for line in table.splitlines() if line.startswith("bracket")).split()
     assert row[1:5] == [str(tree[key]) for key in ("triangles", "levels", "cells", "leaves")]
     assert float(row[5]) == pytest.approx(tree["indices"] / tree["leaves"], abs=0.05)
-    with pytest.raises(SystemExit):
-        main(["fit", with_bracket, "--hierarchy", "octree:depth=99"])
-    assert "'depth=99' is not a setting of octree" in capsys.readouterr().err
+    said = run("fit", with_bracket, "--hierarchy", "octree:depth=99", code=2).err
+    assert "'depth=99' is not a setting of octree" in said
 
 
 def test_leaves_of_a_file_and_a_tolerance_that_is_met_have_their_own_advice(
@@ -199,9 +191,8 @@ def test_leaves_of_a_file_and_a_tolerance_that_is_met_have_their_own_advice(
         assert (first["link"], first["advice"]) == ("bracket", advice)
 
 
-def test_a_robot_of_one_link_has_nothing_to_check(tmp_path, run):
-    path = tmp_path / "one.urdf"
-    path.write_text(chain(1))
+def test_a_robot_of_one_link_has_nothing_to_check(written, run):
+    path = written("one.urdf", chain(1))
     assert "only 'l0' has a shape; add obstacles" in run("distance", path, code=2).err
     out = run("fit", path).out
     assert out.endswith("toy: 1 link, 0 pairs checked, 0 left out\n")
@@ -225,12 +216,9 @@ def test_positions_of_a_picture_without_a_picture_are_refused(run):
         ("--picture", "robot.gif", "pictures are PNG"),
     ],
 )
-def test_what_cannot_be_written_is_refused_before_the_fit(option, name, says, tmp_path, capsys):
-    target = str(tmp_path / name)
-    with pytest.raises(SystemExit) as caught:
-        main(["fit", "/nowhere/robot.urdf", option, target])
-    assert caught.value.code == 2
-    last = capsys.readouterr().err.splitlines()[-1]
+def test_what_cannot_be_written_is_refused_before_the_fit(option, name, says, tmp_path, run):
+    said = run("fit", "/nowhere/robot.urdf", option, tmp_path / name, code=2).err
+    last = said.splitlines()[-1]
     assert f"argument {option}: " in last and says in last
 
 
@@ -392,10 +380,9 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, run):
     assert yaml.safe_load(said)["pairs"] == [{"pair": "a b", "warn": 0.09}]
 
 
-def test_thresholds_names_pairs_that_touch_in_many_configurations(tmp_path, run):
+def test_thresholds_names_pairs_that_touch_in_many_configurations(written, run):
     """A drum turns about an axis beside its centre, and reaches into a wall half of the time."""
-    urdf = tmp_path / "drum.urdf"
-    urdf.write_text(robot(
+    urdf = written("drum.urdf", robot(
         link("base"), link("wall", '<box size="0.02 1 1"/>', "0.11 0 1"),
         joint("f", "base", "wall", "fixed", "0 0 0"),
         link("slide", ""), joint("s", "base", "slide", "prismatic", "0 0 1", "0 1 0"),
@@ -491,16 +478,14 @@ def test_thresholds_learns_nothing_between_two_turns_of_a_joint(tmp_path, run):
         assert yaml.safe_load(said.out)["pairs"] == [{"pair": pair, "check": False}] * is_passed
 
 
-def test_a_rule_that_leaves_a_pair_out_holds_for_every_command(cell, run, tmp_path):
+def test_a_rule_that_leaves_a_pair_out_holds_for_every_command(cell, run, written):
     urdf, scene = cell
-    file = tmp_path / "mine.yaml"
-    file.write_text("pairs: [{pair: 'near post', check: false}]")
+    file = written("mine.yaml", "pairs: [{pair: 'near post', check: false}]")
     text = run("thresholds", urdf, "--scene", scene, "--thresholds", file).out
     assert yaml.safe_load(text)["pairs"] == [{"pair": "near post", "check": False}]
     said = run("fit", urdf, "--scene", scene, "--thresholds", file).out
     assert "not checked by the rule 'near post': near - post" in said
-    motion = tmp_path / "motion.csv"
-    motion.write_text("time,a,c\n0,0,0\n1,0.01,0.01\n")
+    motion = written("motion.csv", "time,a,c\n0,0,0\n1,0.01,0.01\n")
     given = ["--scene", scene, "--recorded", "--thresholds", file, "--json"]
     said = run("verify", urdf, motion, *given, code=1)
     assert "not checked because a rule has check: false: near - post" in said.out + said.err
@@ -509,10 +494,9 @@ def test_a_rule_that_leaves_a_pair_out_holds_for_every_command(cell, run, tmp_pa
     assert "'near pst' matches none of the" in said
 
 
-def test_thresholds_keeps_given_rules(cell, run, tmp_path):
+def test_thresholds_keeps_given_rules(cell, run, written):
     urdf, scene = cell
-    mine = tmp_path / "mine.yaml"
-    mine.write_text("pairs: [{pair: '* shelf', warn: 0.3, stop: 0.2}]\nwarn: 0.04")
+    mine = written("mine.yaml", "pairs: [{pair: '* shelf', warn: 0.3, stop: 0.2}]\nwarn: 0.04")
     arguments = ["--scene", scene, "--stop", "0.001"]
     found = yaml.safe_load(run("thresholds", urdf, *arguments, "--thresholds", mine).out)
     assert found["warn"] == 0.04

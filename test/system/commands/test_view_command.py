@@ -14,7 +14,6 @@ import pytest
 from support.files.made_bags import state, write_bag
 from support.robots.toys import chain
 
-from collision_monitor.__main__ import main
 from collision_monitor.common.lazy_imports import install_command
 
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
@@ -24,15 +23,17 @@ NOWHERE = "/nowhere/robot.urdf"
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "says"),
+    ("options", "says"),
     [
-        ("--host", "203.0.113.9", "'203.0.113.9' is not an address of this machine"),
-        ("--motion", "/nowhere/motion.csv", "/nowhere/motion.csv: no such file"),
+        (["--host", "203.0.113.9"], "'203.0.113.9' is not an address of this machine"),
+        (["--motion", "/nowhere/motion.csv"], "/nowhere/motion.csv: no such file"),
+        (["--port", "70000"], "70000 is not 0, or an integer from 1 to 65535"),
+        (["--stop-distance", "-0.1"], "-0.1 is not a finite number"),
+        (["--stop-distance", "0.2"], "--stop-distance 0.2 is above --warn-distance 0.1"),
     ],
 )
-def test_what_is_not_there_is_an_error_before_the_load(capsys, option, value, says):
-    assert main(["view", NOWHERE, option, value, "--port", "0"]) == 2
-    assert says in capsys.readouterr().err
+def test_what_cannot_be_is_an_error_before_the_load(run, options, says):
+    assert says in run("view", NOWHERE, "--port", "0", *options, code=2).err.splitlines()[-1]
 
 
 @contextmanager
@@ -83,30 +84,13 @@ def test_bags_and_commands_are_played_until_a_signal(tmp_path):
             user.until(lambda shown=shown, end=end: abs(shown["value"] - end) < 0.01)
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--port", "70000"], "70000 is not 0, or an integer from 1 to 65535"),
-        (["--stop-distance", "-0.1"], "-0.1 is not a finite number"),
-        (["--stop-distance", "0.2"], "--stop-distance 0.2 is above --warn-distance 0.1"),
-    ],
-)
-def test_wrong_options_are_an_error_that_names_them(options, says, capsys):
-    with pytest.raises(SystemExit) as caught:
-        main(["view", NOWHERE, *options])
-    assert caught.value.code == 2
-    assert says in capsys.readouterr().err.splitlines()[-1]
-
-
-def test_without_viser_it_is_an_error_before_the_load(monkeypatch, capsys):
+def test_without_viser_it_is_an_error_before_the_load(monkeypatch, run):
     monkeypatch.setitem(sys.modules, "viser", None)
-    assert main(["view", NOWHERE]) == 2
-    assert install_command("view") in capsys.readouterr().err
+    assert install_command("view") in run("view", NOWHERE, code=2).err
 
 
-def test_it_serves_on_loopback_until_a_signal(tmp_path):
-    urdf = tmp_path / "chain.urdf"
-    urdf.write_text(chain(3))
+def test_it_serves_on_loopback_until_a_signal(written):
+    urdf = written("chain.urdf", chain(3))
     with (
         served(signal.SIGTERM, str(urdf)) as url,
         urllib.request.urlopen(url, timeout=60.0) as answer,

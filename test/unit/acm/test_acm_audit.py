@@ -16,9 +16,8 @@ from collision_monitor.acm.srdf_exemptions import audit
 from unit.model.test_left_out_pairs import hand
 
 
-def test_an_exempted_pair_that_collides_is_found(tmp_path):
-    path = tmp_path / "poster.urdf"
-    path.write_text(ROBOT)
+def test_an_exempted_pair_that_collides_is_found(written):
+    path = written("poster.urdf", ROBOT)
     model = CollisionModel.from_urdf(
         ROBOT,
         srdf(("arm", "post", "Never"), ("flag", "arm", "Never"), ("palm", "finger", "Adjacent"),

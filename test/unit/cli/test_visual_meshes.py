@@ -92,9 +92,8 @@ def test_a_robot_of_nothing_else_says_what_would_help():
     assert model.distance(q).distance <= 8.0 - 0.1 - 0.5
 
 
-def test_commands_take_it(tmp_path, capsys):
-    path = tmp_path / "seen.urdf"
-    path.write_text(robot(
+def test_commands_take_it(written, capsys):
+    path = written("seen.urdf", robot(
         link("a"), link("b"), f"<link name='c'><visual>{BALL}</visual></link>",
         joint("j", "a", "b"), joint("k", "b", "c"),
     ))  # fmt: skip

@@ -156,9 +156,8 @@ def test_the_place_changes_with_all_that_kernels_take_for_constants(tmp_path):
 # -- places --------------------------------------------------------------------------
 
 
-def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
+def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path, written):
+    blocked = written("file", "not a folder")
     # A folder that others can write to is not trusted with code.
     scratch = tmp_path / "scratch"
     scratch.mkdir()

@@ -28,9 +28,8 @@ def test_it_has_the_rights_that_any_new_file_has_and_keeps_those_it_had(tmp_path
     assert stat.S_IMODE(new.stat().st_mode) == 0o604
 
 
-def test_when_it_fails_the_old_file_is_there_as_it_was(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    path.write_text("old")
+def test_when_it_fails_the_old_file_is_there_as_it_was(tmp_path, written, monkeypatch):
+    path = written("file", "old")
 
     def full(_):
         raise OSError(28, "No space left on device")

@@ -52,9 +52,8 @@ def test_declared_encoding_of_bytes():
     assert parse_xml(text).root.get("name") == "Jürgen"
 
 
-def test_path_as_text_and_as_path(tmp_path):
-    path = tmp_path / "r.urdf"
-    path.write_text(GOOD)
+def test_path_as_text_and_as_path(written):
+    path = written("r.urdf", GOOD)
     for source in (path, str(path)):
         document = parse_xml(source)
         assert document.path == path
@@ -92,9 +91,8 @@ def test_empty(source):
     assert "empty" in _message(source)
 
 
-def test_text_from_a_topic_is_xml_or_an_error_that_tells_nothing_of_files(tmp_path):
-    there = tmp_path / "robot.urdf"
-    there.write_text("<robot name='x'/>")
+def test_text_from_a_topic_is_xml_or_an_error_that_tells_nothing_of_files(tmp_path, written):
+    there = written("robot.urdf", "<robot name='x'/>")
     document = parse_xml(ReceivedText("\n<robot name='x'/>"))
     assert document.is_received and document.root.get("name") == "x" and document.path is None
     assert not parse_xml(there).is_received
@@ -106,9 +104,8 @@ def test_text_from_a_topic_is_xml_or_an_error_that_tells_nothing_of_files(tmp_pa
     assert len(found) == 1
 
 
-def test_not_xml_names_file_line_and_reason(tmp_path):
-    path = tmp_path / "r.urdf"
-    path.write_text("<robot>\n<link>\n</robot>")
+def test_not_xml_names_file_line_and_reason(written):
+    path = written("r.urdf", "<robot>\n<link>\n</robot>")
     message = _message(path)
     assert f"{path}:3: not XML" in message
     assert "mismatch" in message

@@ -91,15 +91,14 @@ def test_a_written_file_names_the_fit_and_no_settings_that_it_does_not_have(tmp_
     ("option", "setting", "value"),
     [("--max-leaves", "max_leaves_per_link", 3), ("--leaf-tolerance", "leaf_tolerance", 0.01)],
 )
-def test_settings_that_the_fit_does_not_have_are_refused(option, setting, value, tmp_path, capsys):
+def test_settings_that_the_fit_does_not_have_are_refused(option, setting, value, written, capsys):
     says = f"{setting}: {value} has no effect with fit 'published'"
     with pytest.raises(FitError, match=says):
         CollisionModel.from_urdf(chain(3), fit="published", **{setting: value})
     for name in ("", "one"):
         with pytest.raises(FitError, match=says):
             Recipe((RobotSource(chain(3), name=name),), fit="published", **{setting: value}).load()
-    path = tmp_path / "chain.urdf"
-    path.write_text(chain(3))
+    path = written("chain.urdf", chain(3))
     words = [str(path), "--fit", "published", option, str(value)]
     for command in (["fit", *words], ["verify", *words, "m.yaml", "--other", str(path)]):
         assert main(command) == 2

@@ -78,9 +78,8 @@ def test_what_names_nothing_or_never_warns_is_refused(given, message):
         given.of(PAIRS)
 
 
-def test_errors_of_rules_name_the_file_wherever_the_rules_are_used(tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_text("pairs: [{pair: 'left_arm foot', warn: 0.1}]")
+def test_errors_of_rules_name_the_file_wherever_the_rules_are_used(written):
+    path = written("mine.yaml", "pairs: [{pair: 'left_arm foot', warn: 0.1}]")
     with pytest.raises(ThresholdsError, match=r"^mine.yaml: pairs\[0\].pair: 'left_arm foot' mat"):
         Thresholds(0.1, 0.02, load_thresholds(path).rules).of(PAIRS)
 

@@ -12,15 +12,8 @@ from collision_monitor.errors import MotionError
 from collision_monitor.motion import Motion, read_motion, write_motion
 
 
-def write(tmp_path, text):
-    """A motion file with this text."""
-    path = tmp_path / "motion.csv"
-    path.write_text(text)
-    return path
-
-
-def test_a_motion_is_linear_between_its_rows_and_held_at_its_ends(tmp_path):
-    motion = read_motion(write(tmp_path, "time,a,b\n1,0,10\n2,1,20\n\n4,3,20\n"))
+def test_a_motion_is_linear_between_its_rows_and_held_at_its_ends(written):
+    motion = read_motion(written("motion.csv", "time,a,b\n1,0,10\n2,1,20\n\n4,3,20\n"))
     assert motion.joint_names == ("a", "b")
     assert motion.duration == 3.0
     assert motion.at(0.5) == pytest.approx([0.5, 15])
@@ -54,9 +47,9 @@ def test_a_motion_is_linear_between_its_rows_and_held_at_its_ends(tmp_path):
         ("time,a\n1,0\n1,0\n", ":3: time 1 s does not increase"),
     ],
 )
-def test_bad_files_are_refused_by_line(tmp_path, text, says):
+def test_bad_files_are_refused_by_line(written, text, says):
     with pytest.raises(MotionError, match=says.replace("'", ".")) as caught:
-        read_motion(write(tmp_path, text))
+        read_motion(written("motion.csv", text))
     assert "motion.csv" in str(caught.value)
 
 

@@ -166,9 +166,8 @@ def test_a_topic_is_for_bags(tmp_path):
 
 
 @pytest.mark.parametrize("mode", sorted(COMMANDS))
-def test_waypoints_of_a_command_follow_its_curve(tmp_path, mode):
-    path = tmp_path / "go.yaml"
-    path.write_text(COMMANDS[mode])
+def test_waypoints_of_a_command_follow_its_curve(written, mode):
+    path = written("go.yaml", COMMANDS[mode])
     motion = read_motion(path, ROBOT)
     assert motion.joint_names == (("j1", "j2") if mode == "joint" else ("j1", "j2", "j3"))
     assert len(motion.times) < 500 and np.diff(motion.times).min() > 1e-6
@@ -179,9 +178,8 @@ def test_waypoints_of_a_command_follow_its_curve(tmp_path, mode):
     assert np.abs(straight - curve.positions(times)).max() <= 1e-3
 
 
-def test_a_line_that_cannot_be_followed_is_no_motion(tmp_path):
-    path = tmp_path / "go.yaml"
-    path.write_text(COMMANDS["line"].replace("-0.2, 0.1", "9, 0.1"))
+def test_a_line_that_cannot_be_followed_is_no_motion(written):
+    path = written("go.yaml", COMMANDS["line"].replace("-0.2, 0.1", "9, 0.1"))
     with pytest.raises(MotionError, match=r"go\.yaml: the robot cannot follow this line: \S+, \S+"):
         read_motion(path, ROBOT)
 

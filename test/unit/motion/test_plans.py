@@ -70,15 +70,9 @@ def robot() -> Robot:
 
 
 @pytest.fixture
-def write(tmp_path):
+def write(written):
     """Write a plan; returns its file."""
-
-    def written(document):
-        path = tmp_path / "plan.yaml"
-        path.write_text(json.dumps(document))
-        return path
-
-    return written
+    return lambda document: written("plan.yaml", json.dumps(document))
 
 
 @pytest.mark.parametrize(
@@ -175,10 +169,8 @@ def test_a_start_state_that_makes_no_sense_is_named(write, robot, state, says):
 
 
 @pytest.mark.parametrize("command", ["verify", "adjust"])
-def test_both_commands_see_the_collision_at_the_start_of_a_plan(tmp_path, write, command, capsys):
-    urdf, scene = tmp_path / "robot.urdf", tmp_path / "scene.json"
-    urdf.write_text(URDF)
-    scene.write_text(json.dumps(SCENE))
+def test_both_commands_see_the_collision_at_the_start_of_a_plan(written, write, command, capsys):
+    urdf, scene = written("robot.urdf", URDF), written("scene.json", json.dumps(SCENE))
     options = ["--scene", str(scene), "--json"]
     options += ["--arms", "base:fore"] if command == "adjust" else []
 

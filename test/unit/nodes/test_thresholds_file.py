@@ -16,10 +16,8 @@ RULE = "- {{pair: a b{}, warn: 0.5}}\n"
 
 
 @pytest.fixture
-def path(tmp_path):
-    path = tmp_path / "thresholds.yaml"
-    path.write_text("pairs:\n" + RULE.format(""))
-    return path
+def path(written):
+    return written("thresholds.yaml", "pairs:\n" + RULE.format(""))
 
 
 def test_rules_are_read_and_no_path_is_no_rules(path):

@@ -91,9 +91,8 @@ def test_patterns_ignore_all_pairs_that_they_name_once_each(robot):
 
 
 @pytest.mark.parametrize("text", ["", "\n# nothing\n", "---\n", "obstacles:\nignore:\n", "{}"])
-def test_an_empty_scene_is_one_with_a_warning(robot, tmp_path, text, caplog):
-    path = tmp_path / "cell.yaml"
-    path.write_text(text)
+def test_an_empty_scene_is_one_with_a_warning(robot, written, text, caplog):
+    path = written("cell.yaml", text)
     scene = load_scene(str(path), robot)
     assert scene.obstacles == () and scene.ignore == ()
     said = f"{path}: is empty; no obstacle is monitored"
@@ -120,9 +119,8 @@ def test_quaternion_of_three_digits_is_normalised(robot):
     np.testing.assert_allclose(rotation @ [0, 0, 1], [1, 0, 0], atol=1e-12)
 
 
-def test_scale_of_three_and_mirror(robot, tmp_path):
-    mesh = tmp_path / "m.obj"
-    mesh.write_text("v 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n")
+def test_scale_of_three_and_mirror(robot, written):
+    mesh = written("m.obj", "v 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n")
     obstacle = one(robot, name="m", type="mesh", file=str(mesh), scale=[1, -2, 3])
     assert sorted(map(tuple, obstacle.shape.vertices)) == [(0, -2, 0), (0, 0, 3), (1, 0, 0)]
 
@@ -197,23 +195,21 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_refused_with_the_keys_path(robot, tmp_path, name):
+def test_refused_with_the_keys_path(robot, written, name):
     data, reason = BAD[name]
     if isinstance(data, dict) and "type" in data:
         data = {"obstacles": [data]}
     if isinstance(data, dict) and "name" in data:
         data = {"obstacles": [data]}
-    path = tmp_path / "cell.yaml"
-    path.write_text(yaml.safe_dump(data))
+    path = written("cell.yaml", yaml.safe_dump(data))
     message = refused(robot, path)
     assert message.startswith("cell.yaml: ")
     assert reason in message
     assert len(message) < 1000
 
 
-def test_syntax_error_names_the_line(robot, tmp_path):
-    path = tmp_path / "cell.yaml"
-    path.write_text("obstacles:\n  - name: [a\n")
+def test_syntax_error_names_the_line(robot, written):
+    path = written("cell.yaml", "obstacles:\n  - name: [a\n")
     assert refused(robot, path).startswith("cell.yaml:3: not YAML: ")
     path.write_text("obstacles: []\nignore: []\nobstacles: []\n")
     assert refused(robot, path) == "cell.yaml:3: not YAML: duplicate key 'obstacles'"

@@ -34,6 +34,10 @@ def robot(*parts) -> str:
     return "<robot name='r'>\n" + "".join(parts) + "</robot>"
 
 
+def load(*parts):
+    return load_robot(robot(*parts))
+
+
 def two(inside="<limit lower='-1' upper='2'/>", kind="revolute") -> str:
     """Links on lines 2 and 3, the joint on line 4."""
     return robot(link("a"), link("b"), joint("j", "a", "b", kind, inside))
@@ -50,18 +54,16 @@ def refused(source, **arguments) -> str:
 
 
 def test_tree_and_order():
-    loaded = load_robot(
-        robot(
-            joint("jc", "a", "c"),
-            link("d"),
-            joint("jb", "a", "b"),
-            link("a"),
-            joint("je", "c", "e"),
-            link("b"),
-            link("c"),
-            joint("jd", "b", "d"),
-            link("e", ""),
-        )
+    loaded = load(
+        joint("jc", "a", "c"),
+        link("d"),
+        joint("jb", "a", "b"),
+        link("a"),
+        joint("je", "c", "e"),
+        link("b"),
+        link("c"),
+        joint("jd", "b", "d"),
+        link("e", ""),
     )
     assert loaded.name == "r"
     assert loaded.root == "a"
@@ -95,7 +97,7 @@ def test_shapes():
             )
         )
     )
-    shapes = load_robot(robot(link("a", inside))).links["a"].shapes
+    shapes = load(link("a", inside)).links["a"].shapes
     assert [s.kind for s in shapes] == ["box", "cylinder", "sphere", "capsule", "capsule"]
     assert [s.size for s in shapes] == [(1, 2, 3), (0.1, 2), (0.3,), (0.4, 5), (0.4, 0)]
     assert [s.pose[2, 3] for s in shapes] == [0, 1, 2, 3, 4]
@@ -103,16 +105,14 @@ def test_shapes():
 
 
 def test_what_does_not_matter_is_not_read():
-    loaded = load_robot(
-        robot(
-            "<material name='m'/><transmission/><gazebo><link name='a'/></gazebo>"
-            "<ros2_control><joint name='j'/></ros2_control><link_of_mine/>",
-            "<link name='a' odd='1'><inertial><mass value='heavy'/></inertial>"
-            "<visual><geometry><mesh filename='no.stl'/></geometry></visual>"
-            f"{SPHERE}<contact/></link>",
-            link("b"),
-            joint("j", "a", "b", inside="<dynamics damping='x'/><limit lower='0' upper='1'/>"),
-        )
+    loaded = load(
+        "<material name='m'/><transmission/><gazebo><link name='a'/></gazebo>"
+        "<ros2_control><joint name='j'/></ros2_control><link_of_mine/>",
+        "<link name='a' odd='1'><inertial><mass value='heavy'/></inertial>"
+        "<visual><geometry><mesh filename='no.stl'/></geometry></visual>"
+        f"{SPHERE}<contact/></link>",
+        link("b"),
+        joint("j", "a", "b", inside="<dynamics damping='x'/><limit lower='0' upper='1'/>"),
     )
     assert len(loaded.links) == 2
 
@@ -134,9 +134,8 @@ def test_robot_without_a_name():
 # Files, and where messages point to.
 
 
-def test_file_and_line(tmp_path):
-    path = tmp_path / "r.urdf"
-    path.write_text(two("<axis xyz='0 0 0'/>"))
+def test_file_and_line(written):
+    path = written("r.urdf", two("<axis xyz='0 0 0'/>"))
     assert f"{path}:4: joint 'j': the axis (0.0, 0.0, 0.0)" in refused(path)
     assert f"{path}:4: joint 'j'" in refused(str(path))
     assert "<robot description>:4: joint 'j'" in refused(path.read_bytes())
@@ -397,13 +396,11 @@ def test_namespaces_mean_nothing_as_in_urdfdom(kind):
 def test_equal_limits_are_a_warning():
     """The exporter of SolidWorks writes 0 to 0 for limits that were left empty."""
     equal = "<limit lower='0' upper='0' effort='0' velocity='0'/>"
-    loaded = load_robot(
-        robot(
-            *map(link, "abcd"),
-            joint("r1", "a", "b", inside=equal),
-            joint("r2", "b", "c", inside=equal),
-            joint("m", "c", "d", inside=equal + "<mimic joint='r1'/>"),
-        )
+    loaded = load(
+        *map(link, "abcd"),
+        joint("r1", "a", "b", inside=equal),
+        joint("r2", "b", "c", inside=equal),
+        joint("m", "c", "d", inside=equal + "<mimic joint='r1'/>"),
     )
     (text,) = loaded.warnings
     assert text.startswith("joints 'r1', 'r2': limits 0 to 0, so it is sampled at 0 only; write")
@@ -414,16 +411,14 @@ SAFETY = "<limit lower='-2' upper='2' effort='1' velocity='1'/><safety_controlle
 
 
 def test_soft_limits_are_those_of_the_safety_controller():
-    loaded = load_robot(
-        robot(
-            *map(link, "abcde"),
-            joint("both", "a", "b",
-                  inside=SAFETY + "soft_lower_limit='-1.5' soft_upper_limit='1'/>"),
-            joint("none", "b", "c", inside=SAFETY + "/>"),
-            joint("zero", "c", "d", inside=SAFETY + "soft_lower_limit='0' soft_upper_limit='0'/>"),
-            joint("turns", "d", "e", "continuous",
-                  "<safety_controller k_velocity='1' soft_lower_limit='-1' soft_upper_limit='1'/>"),
-        )
+    loaded = load(
+        *map(link, "abcde"),
+        joint("both", "a", "b",
+              inside=SAFETY + "soft_lower_limit='-1.5' soft_upper_limit='1'/>"),
+        joint("none", "b", "c", inside=SAFETY + "/>"),
+        joint("zero", "c", "d", inside=SAFETY + "soft_lower_limit='0' soft_upper_limit='0'/>"),
+        joint("turns", "d", "e", "continuous",
+              "<safety_controller k_velocity='1' soft_lower_limit='-1' soft_upper_limit='1'/>"),
     )  # fmt: skip
     limits = urdf_limits(loaded, soft=True)
     assert (limits["both"].lower, limits["both"].upper) == (-1.5, 1.0)
@@ -433,7 +428,7 @@ def test_soft_limits_are_those_of_the_safety_controller():
 @pytest.mark.parametrize(("lower", "upper"), [("2.5", "3"), ("1", "-1")])
 def test_soft_limits_that_leave_no_position_cannot_count(lower, upper):
     inside = SAFETY + f"soft_lower_limit='{lower}' soft_upper_limit='{upper}'/>"
-    loaded = load_robot(robot(link("a"), link("b"), joint("elbow", "a", "b", inside=inside)))
+    loaded = load(link("a"), link("b"), joint("elbow", "a", "b", inside=inside))
     assert urdf_limits(loaded)["elbow"].upper == 2.0
     problem = f"joint 'elbow': its soft limits {lower} .. {upper} .* leave nothing of .* -2 .. 2$"
     with pytest.raises(JointLimitsError, match=problem):
@@ -441,16 +436,14 @@ def test_soft_limits_that_leave_no_position_cannot_count(lower, upper):
 
 
 def test_missing_limits():
-    loaded = load_robot(
-        robot(
-            *map(link, "abcdefg"),
-            joint("r1", "a", "b", inside=""),
-            joint("r2", "b", "c", inside="<limit effort='1' velocity='1'/>"),
-            joint("r3", "c", "d", inside="<limit lower='4'/>"),
-            joint("p1", "d", "e", "prismatic", ""),
-            joint("p2", "e", "f", "prismatic", "<limit lower='0.5'/>"),
-            joint("c", "f", "g", "continuous", ""),
-        )
+    loaded = load(
+        *map(link, "abcdefg"),
+        joint("r1", "a", "b", inside=""),
+        joint("r2", "b", "c", inside="<limit effort='1' velocity='1'/>"),
+        joint("r3", "c", "d", inside="<limit lower='4'/>"),
+        joint("p1", "d", "e", "prismatic", ""),
+        joint("p2", "e", "f", "prismatic", "<limit lower='0.5'/>"),
+        joint("c", "f", "g", "continuous", ""),
     )
     limits = {j.name: (j.lower, j.upper) for j in loaded.joints}
     assert limits == {
@@ -485,19 +478,17 @@ def test_axis_of_a_joint_that_does_not_turn_about_it_does_not_matter():
 
 
 def test_floating_and_planar_are_held_and_what_mimics_them_too():
-    loaded = load_robot(
-        robot(
-            *map(link, "abcdef"),
-            joint("free", "a", "b", "floating", ""),
-            joint("flat", "b", "c", "planar", ""),
-            joint("m1", "c", "d", inside="<axis xyz='0 0 1'/><mimic joint='free' offset='0.5'/>"),
-            joint(
-                "m2", "d", "e", "prismatic",
-                "<origin xyz='1 0 0'/><axis xyz='0 0 1'/>"
-                "<mimic joint='m1' multiplier='-2' offset='3'/>",
-            ),
-            joint("k", "e", "f"),
-        )
+    loaded = load(
+        *map(link, "abcdef"),
+        joint("free", "a", "b", "floating", ""),
+        joint("flat", "b", "c", "planar", ""),
+        joint("m1", "c", "d", inside="<axis xyz='0 0 1'/><mimic joint='free' offset='0.5'/>"),
+        joint(
+            "m2", "d", "e", "prismatic",
+            "<origin xyz='1 0 0'/><axis xyz='0 0 1'/>"
+            "<mimic joint='m1' multiplier='-2' offset='3'/>",
+        ),
+        joint("k", "e", "f"),
     )  # fmt: skip
     joints = {j.name: j for j in loaded.joints}
     assert [j.name for j in loaded.joints if j.moves] == ["k"]
@@ -514,13 +505,11 @@ def test_floating_and_planar_are_held_and_what_mimics_them_too():
 
 
 def test_mimic_values_and_chains():
-    loaded = load_robot(
-        robot(
-            *map(link, "abcd"),
-            joint("x", "a", "b", inside="<limit lower='0' upper='1'/><mimic joint='y'/>"),
-            joint("y", "b", "c", "continuous", "<mimic joint='z' multiplier='-2' offset='0.5'/>"),
-            joint("z", "c", "d"),
-        )
+    loaded = load(
+        *map(link, "abcd"),
+        joint("x", "a", "b", inside="<limit lower='0' upper='1'/><mimic joint='y'/>"),
+        joint("y", "b", "c", "continuous", "<mimic joint='z' multiplier='-2' offset='0.5'/>"),
+        joint("z", "c", "d"),
     )
     x, y, z = loaded.joints
     assert (x.mimic.joint, x.mimic.multiplier, x.mimic.offset) == ("y", 1.0, 0.0)
@@ -536,10 +525,8 @@ def test_mimic_of_a_joint_that_does_not_move_is_ignored():
 
 def test_a_long_chain_is_no_problem():
     count = 3000
-    loaded = load_robot(
-        robot(
-            *(link(f"l{i}") for i in range(count + 1)),
-            *(joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in reversed(range(count))),
-        )
+    loaded = load(
+        *(link(f"l{i}") for i in range(count + 1)),
+        *(joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in reversed(range(count))),
     )
     assert [j.name for j in loaded.joints] == [f"j{i}" for i in range(count)]

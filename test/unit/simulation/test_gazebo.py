@@ -54,9 +54,8 @@ def run(tool, *arguments):
     return done.stdout
 
 
-def test_it_converts_to_sdf_without_warnings(tmp_path):
-    path = tmp_path / "robot.urdf"
-    path.write_text(gazebo_description(URDF, "/a folder/controllers.yaml"))
+def test_it_converts_to_sdf_without_warnings(written):
+    path = written("robot.urdf", gazebo_description(URDF, "/a folder/controllers.yaml"))
     sdf = ElementTree.fromstring(run(sdf_tool(), "-p", str(path)))
     model = sdf.find("model")
     robot = load_robot(URDF)
@@ -130,14 +129,13 @@ def world(robot, scene):
     return ElementTree.fromstring(world_sdf(robot, load_scene(scene, robot))).find("world")
 
 
-def test_controllers_move_all_independent_joints(tmp_path):
+def test_controllers_move_all_independent_joints(written):
     robot = load_robot(toys.robot(
         toys.link("base"), toys.link("a"), toys.link("b"),
         toys.joint("leader", "base", "a", "revolute", "0 0 0"),
         toys.joint("follower", "a", "b", "revolute", "0 0 0", extra='<mimic joint="leader"/>'),
     ))  # fmt: skip
-    path = tmp_path / "controllers.yaml"
-    path.write_text(controllers_text(robot))
+    path = written("controllers.yaml", controllers_text(robot))
     controllers = read_controllers(path)
     assert controllers.names == ("joint_state_broadcaster", "arms_controller")
     assert controllers.trajectory == "arms_controller"
@@ -147,9 +145,8 @@ def test_controllers_move_all_independent_joints(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", "controller_manager: {ros__parameters: {a: 1}}"])
-def test_a_file_without_controllers_is_refused(text, tmp_path):
-    path = tmp_path / "controllers.yaml"
-    path.write_text(text)
+def test_a_file_without_controllers_is_refused(text, written):
+    path = written("controllers.yaml", text)
     with pytest.raises(SimulationError, match="controllers.yaml: no controllers"):
         read_controllers(path)
 

@@ -95,9 +95,8 @@ def test_what_has_no_size_is_refused(kind, size, says):
         added(SCENE, ROBOT, kind, size, np.zeros(3))
 
 
-def test_meshes_are_not_written_as_something_else(tmp_path):
+def test_meshes_are_not_written_as_something_else(tmp_path, written):
     (tmp_path / "one.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
-    path = tmp_path / "scene.yaml"
-    path.write_text("obstacles: [{name: part, type: mesh, file: one.obj}]")
+    path = written("scene.yaml", "obstacles: [{name: part, type: mesh, file: one.obj}]")
     with pytest.raises(SceneError, match="'part' is a mesh"):
         scene_text(load_scene(path, ROBOT), ROBOT.root)
