@@ -50,7 +50,7 @@ def test_the_level_at_rest_is_that_of_the_shapes():
     watches = {"leaf": Watch("leaf"), "auto": Watch("auto")}
     false, seen, loose = dict.fromkeys(watches, 0), np.zeros(3, dtype=int), 0.0
     for k, q in enumerate(ur5().random_configurations(72, 1)):
-        pose, shape = pose_of(rng, 0.2), shape_of(KINDS[k % 6], rng)
+        pose, shape = pose_of(rng, 0.3), shape_of(KINDS[k % 6], rng)
         pose[:3, 3] += ur5().leaf_segments(q)[rng.integers(len(ur5().leaves)), 0]
         for phase, watch in watches.items():
             watch.live.clear()
