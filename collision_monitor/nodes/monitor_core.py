@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -38,6 +39,9 @@ from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, has_kernels, use_values
 
 _COMPILING = "compiling kernels, once on this machine; nothing is monitored yet"
+# The timer of the watchdog waits behind all joint states that came before it. If it is late by so
+# many periods, the watchdog runs between two of them.
+_LATE_PERIODS = 4
 _REPLACING = "a large robot is replacing the previous one; nothing is monitored meanwhile"
 _INACTIVE = MonitorState(Level.STALE, "inactive: monitoring is disabled", "waiting")
 _ENDED = MonitorState(
@@ -64,6 +68,7 @@ class MonitorCore(NodeCore):
         log_compiling()
         self._prepared = self._values["narrow_phase"]
         self._monitor: Monitor | None = None
+        self._watched_at = math.inf
         self._is_merging = False  # joint states, of which the newest is not processed yet
         self._topics: MonitorTopics | None = None
         self._recorder: Recorder | None = None
@@ -278,8 +283,11 @@ class MonitorCore(NodeCore):
         self.state.publish_change(state)  # before a distance that it is about
         if state.clearance is not None and monitor.updates != updates:
             self._topics.cycle(state)
-        if cycles.add(start, time.monotonic(), lag_at_start):
+        end = time.monotonic()
+        if cycles.add(start, end, lag_at_start):
             self._refresh()
+        if end - self._watched_at > _LATE_PERIODS * self.state.watch_period:
+            self._on_watchdog()
 
     def _process_scene(self, is_behind: bool) -> None:
         """Apply scene messages before a joint state is checked, whose state includes them.
@@ -327,6 +335,7 @@ class MonitorCore(NodeCore):
 
     def _on_watchdog(self) -> None:
         """Check timeouts, clocks and publishers; repeat the state at its rate."""
+        self._watched_at = time.monotonic()
         if self._recorder is not None:
             self._recorder.update()
         self._robots.watch(time.monotonic())

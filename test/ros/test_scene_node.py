@@ -185,7 +185,10 @@ def test_waiting_scene_messages_are_processed_and_lost_ones_reported(cell):
 
 
 def test_joint_states_come_before_a_flood_of_markers(cell):
-    """Ten seconds of work, if every marker of every message were applied."""
+    """Ten seconds of work, if every marker of every message were applied.
+
+    The state is repeated meanwhile, though its timer waits behind joint states.
+    """
     publisher = cell.graph.node.create_publisher(MarkerArray, "/collision_monitor/scene", 200)
     cell.graph.until(lambda: publisher.get_subscription_count())
     flood = serialize_message(
@@ -211,7 +214,7 @@ def test_joint_states_come_before_a_flood_of_markers(cell):
     publisher.publish(MarkerArray(markers=[marker(5, at=(0.0, 5.0, 0.0))]))
     cell.until(all_applied, send_several)
     messages = [state.message for state in heard]
-    assert max(np.diff(times)) < 4.0, messages
+    assert max(np.diff(times)) < 2.0, messages
     assert not any(state.level == STALE for state in heard), messages
     cell.graph.node.destroy_subscription(listener)
     cell.graph.node.destroy_publisher(publisher)
