@@ -178,11 +178,11 @@ def extremes(polynomial: PPoly) -> list[Extremes]:
     columns = []
     slopes = np.moveaxis(polynomial.derivative().c, 2, 0)
     for powers, slope in zip(np.moveaxis(polynomial.c, 2, 0), slopes, strict=True):
-        # One column at a time: scipy omits a root that equals the last one of the column before,
-        # such as the middle of a motion that is at rest at both ends.
         # Scipy divides by the highest power: roots would be lost if that is next to nothing.
         sizes = np.abs(slope) * np.diff(x) ** np.arange(len(slope))[::-1, None]
         slope[sizes < np.finfo(float).eps * sizes.max(axis=0)] = 0.0
+        # One column at a time: scipy omits a root that equals the last one of the column before,
+        # such as the middle of a motion that is at rest at both ends.
         zeros = PPoly(slope, x).roots(discontinuity=False, extrapolate=False)
         zeros = zeros[np.isfinite(zeros)]  # a piece that does not change has a NaN
         pieces = np.concatenate([every, every, np.searchsorted(x[1:-1], zeros, "right")])
