@@ -43,16 +43,17 @@ from collision_monitor.verification.torques.flexible_motion import (
     follow,
 )
 
-RESOLUTION = 0.01  # seconds between samples
+# Between samples, at most: seconds, and rad or m. In fast motions the configuration decides.
+_LONGEST, _FARTHEST = 0.01, 0.03
 _MOST = 5e6  # samples
 _RINGING = 2.0  # periods of the slowest spring that are checked after the motion
 _LONGEST_RINGING = 20.0  # seconds
 
 
 def instants_of(
-    trajectory: Trajectory, steps: Steps, longest: float
+    trajectory: Trajectory, steps: Steps
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Sample a trajectory at most ``longest`` seconds apart, with all knots and peaks.
+    """Sample a trajectory by time and by travel, with all knots and peaks.
 
     Peaks: where the acceleration of a joint is extreme within a piece. A short piece may begin and
     end without an acceleration, and have a large one between.
@@ -72,11 +73,14 @@ def instants_of(
     straight = ~trajectory.polynomial.c[:-2].any(axis=(0, 2))
     sampled = straight & (gaps <= LONGEST_STEP) & (step[:-1] | step[1:])
     peak_pieces, peaks = _acceleration_peaks(trajectory)
-    counts = np.where(sampled, 0, np.ceil(gaps / longest) + 1.0)
+    travels = gaps * _highest_speeds(trajectory)
+    steps_within = np.ceil(np.maximum(gaps / _LONGEST, travels / _FARTHEST))
+    counts = np.where(sampled, 0, steps_within + 1.0)
     if (total := counts.sum() + len(peaks)) > _MOST:
         raise TrajectoryError(
             f"{trajectory.duration:g} s are too long for torques: {total:.3g} samples "
-            f"{longest:g} s apart, at most {_MOST:g} are allowed; verify it in parts"
+            f"{_LONGEST:g} s or {_FARTHEST:g} rad apart, at most {_MOST:g} are allowed; verify it "
+            "in parts"
         )
     counts = counts.astype(int)
     piece = np.repeat(np.arange(len(gaps)), counts)
@@ -103,6 +107,14 @@ def instants_of(
     return times, *(np.insert(table, first, rows, axis=0) for table, rows in tables)
 
 
+def _highest_speeds(trajectory: Trajectory) -> np.ndarray:
+    """Highest speed of any joint in each piece, rad/s or m/s."""
+    speeds = np.zeros(len(trajectory.times) - 1)
+    for column in extremes(trajectory.polynomial.derivative()):
+        np.maximum.at(speeds, column.pieces, np.abs(column.values))
+    return speeds
+
+
 def _acceleration_peaks(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
     """Pieces (n,), and seconds since their begin (n,), where an acceleration is extreme inside."""
     breaks = trajectory.times
@@ -121,7 +133,7 @@ def rigid_motion(
 ) -> JointMotion:
     """Torques of rigid joints as `instants_of` samples them; those of motors include rotors."""
     times, positions, velocities, accelerations = instants_of(
-        trajectory, steps_of(trajectory, from_rest), RESOLUTION
+        trajectory, steps_of(trajectory, from_rest)
     )
     rows = zip(positions, velocities, accelerations, strict=True)
     torques = np.array([dynamics.torques(*row) for row in rows])

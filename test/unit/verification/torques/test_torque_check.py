@@ -86,6 +86,26 @@ def test_a_peak_in_a_curved_piece_beside_a_step_counts():
     assert Code.LINK_TORQUE in {v.code for v in check.violations}
 
 
+@pytest.mark.parametrize("seconds", [0.01, 0.02, 0.05])
+def test_peaks_within_one_fast_piece_are_those_of_dense_samples(seconds):
+    """Torques vary with velocities and positions within a piece that all joints run through."""
+    urdf = require("ur5").urdf
+    robot = load_robot(urdf, require("ur5").package_dirs)
+    names = tuple(joint.name for joint in robot.joints if joint.moves)
+    dynamics = RobotDynamics(robot, read_inertials(urdf), names)
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        start = rng.uniform(-1.5, 1.5, len(names))
+        ends = [start, start + rng.uniform(-0.6, 0.6, len(names))]
+        rates = rng.uniform(-0.5, 0.5, (2, len(names))) / seconds
+        motion = Trajectory.through(names, [0.0, seconds], ends, rates, 0.0 * rates)
+        check = check_torques(motion, dynamics, urdf_limits(robot), from_rest=False)
+        dense = motion.sample(np.linspace(0.0, seconds, 1001))
+        rows = zip(dense.positions, dense.velocities, dense.accelerations, strict=True)
+        most = np.abs([dynamics.torques(*row) for row in rows]).max(axis=0)
+        assert (np.abs(check.link_torques).max(axis=0) >= 0.97 * most).all()
+
+
 def test_the_band_counts():
     motion, dynamics = speeding(2.0, 1.0), dynamics_of(ONE)
     limits = {"j": JointLimits(effort=5.0)}
