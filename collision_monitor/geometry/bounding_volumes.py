@@ -21,15 +21,7 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import (
-    ONE,
-    ZERO,
-    inlined_kernel,
-    kernel,
-    part_kernel,
-    small_kernel,
-)
-from collision_monitor.geometry.segments import PARALLEL
+from collision_monitor.common.compiled import inlined_kernel, kernel, part_kernel
 
 # Kinds of volumes: boxes along the axes of the link, boxes with axes of their own, rectangles
 # swept by spheres, and boxes along the axes in a tree of eight.
@@ -85,107 +77,6 @@ def _oriented_relation(boxes_a, i, boxes_b, j, pose):
         (sx * ux + sy * uy + sz * uz, sx * vx + sy * vy + sz * vz, sx * wx + sy * wy + sz * wz),
     )
     return (d0, d1, d2), products
-
-
-# -- the exact distance of two rectangles in space --
-#
-# The nearest points of two rectangles that do not cross are a corner and a point of the other
-# rectangle, or points of two edges. Rectangles cross where an edge of one pierces the other.
-
-
-@small_kernel
-def _limited(x, half):
-    return min(max(x, -half), half)
-
-
-@kernel
-def _corners_and_edges(cx, cy, cz, ux, uy, uz, vx, vy, vz, halves, others):
-    """Least squared distance of a rectangle's corners from another one; 0 where an edge pierces it.
-
-    The other one is |x| <= a0, |y| <= a1, z = 0 with ``others`` (a0, a1); this one has the centre
-    c, and half sides ``halves`` (b0, b1) along u and v.
-    """
-    (b0, b1), (a0, a1) = halves, others
-    best = 1e300
-    # Around the rectangle: each corner with the one before.
-    lx, ly, lz = cx + b0 * ux - b1 * vx, cy + b0 * uy - b1 * vy, cz + b0 * uz - b1 * vz
-    for corner in range(4):
-        s = b0 if corner == 0 or corner == 3 else -b0
-        t = b1 if corner < 2 else -b1
-        x, y, z = cx + s * ux + t * vx, cy + s * uy + t * vy, cz + s * uz + t * vz
-        dx, dy = x - _limited(x, a0), y - _limited(y, a1)
-        best = min(best, dx * dx + dy * dy + z * z)
-        if (z > 0.0) != (lz > 0.0):
-            part = z / (z - lz)
-            if abs(x + part * (lx - x)) <= a0 and abs(y + part * (ly - y)) <= a1:
-                return 0.0
-        lx, ly, lz = x, y, z
-    return best
-
-
-@kernel
-def _parallel_edges(d0, d1, d2, e, wx, wy, wz, halves_a, ox, oy, oz, halves_b):
-    """Least squared distance of two edges of A along axis ``e`` from two edges of B along w.
-
-    ``halves_a``: half the edges of A, and half the side between them; o the other axis of B, and
-    ``halves_b`` likewise. All along the axes of A; d is centre B less centre A.
-    """
-    (ha, sa), (hb, sb) = halves_a, halves_b
-    best = 1e300
-    cosine, o = (wx, wy) if e == 0 else (wy, wx)
-    # Not 1 - cosine^2, which has lost all digits where the edges are nearly parallel.
-    square = o * o + wz * wz
-    scale = 1.0 / square if square > PARALLEL else 0.0
-    for side in range(4):
-        a = sa if side & 1 else -sa
-        b = sb if side & 2 else -sb
-        x, y, z = d0 + b * ox, d1 + b * oy, d2 + b * oz
-        if e == 0:
-            y -= a
-        else:
-            x -= a
-        along_e, across = (x, y) if e == 0 else (y, x)
-        along_w = x * wx + y * wy + z * wz
-        s = _limited((along_e * square - cosine * (across * o + z * wz)) * scale, ha)
-        t = _limited(cosine * s - along_w, hb)
-        s = _limited(along_e + cosine * t, ha)
-        x, y, z = x + t * wx, y + t * wy, z + t * wz
-        if e == 0:
-            x -= s
-        else:
-            y -= s
-        best = min(best, x * x + y * y + z * z)
-    return best
-
-
-@part_kernel
-def rectangle_distance_squared(d, products, a, b):
-    """Squared distance of two rectangles.
-
-    ``d`` and ``products``: their relation, where the third axis is the normal; half sides a and b.
-    """
-    (d0, d1, d2), (a0, a1), (b0, b1) = d, a, b
-    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = products
-    best = _corners_and_edges(d0, d1, d2, r00, r10, r20, r01, r11, r21, b, a)
-    if best == 0.0:
-        return best
-    e0, e1, e2 = (
-        -r00 * d0 - r10 * d1 - r20 * d2,
-        -r01 * d0 - r11 * d1 - r21 * d2,
-        -r02 * d0 - r12 * d1 - r22 * d2,
-    )
-    square = _corners_and_edges(e0, e1, e2, r00, r01, r02, r10, r11, r12, a, b)
-    best = min(best, square)
-    if best == 0.0:
-        return best
-    square = _parallel_edges(d0, d1, d2, ZERO, r00, r10, r20, a, r01, r11, r21, b)
-    best = min(best, square)
-    square = _parallel_edges(d0, d1, d2, ZERO, r01, r11, r21, a, r00, r10, r20, (b1, b0))
-    best = min(best, square)
-    square = _parallel_edges(d0, d1, d2, ONE, r00, r10, r20, (a1, a0), r01, r11, r21, b)
-    best = min(best, square)
-    square = _parallel_edges(d0, d1, d2, ONE, r01, r11, r21, (a1, a0), r00, r10, r20, (b1, b0))
-    return min(best, square)
 
 
 # -- lower bounds of distances --
@@ -273,8 +164,7 @@ def lower_bound(kind, volumes_a, i, volumes_b, j, pose, best):
     products are asked where these six show no gap; elsewhere they add little and cost much. 0
     only where none of the 15 separates the boxes.
 
-    For rectangles swept by spheres it is their distance, if that is below ``best``: the axes,
-    cheaper, are asked first whether they show enough.
+    Rectangles swept by spheres are as far apart as flat boxes, less their radii.
     """
     if kind == OBB or kind == RSS:
         d, products = _oriented_relation(volumes_a, i, volumes_b, j, pose)
@@ -290,8 +180,4 @@ def lower_bound(kind, volumes_a, i, volumes_b, j, pose, best):
         a, b = (a[0], a[1], 0.0), (b[0], b[1], 0.0)
         enough = (math.sqrt(best) + radii) ** 2
     apart = _boxes_bound(d, products, a, b, enough)
-    if kind != RSS:
-        return apart
-    if apart < enough:
-        apart = rectangle_distance_squared(d, products, (a[0], a[1]), (b[0], b[1]))
-    return _beyond(math.sqrt(apart) - radii)
+    return _beyond(math.sqrt(apart) - radii) if kind == RSS else apart
