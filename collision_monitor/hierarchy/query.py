@@ -43,7 +43,6 @@ from collision_monitor.hierarchy.kinematics import (
     place_leaves,
 )
 from collision_monitor.hierarchy.packed import pack_chain, unpack
-from collision_monitor.robot.insides import any_inside
 
 
 class Clearance:
@@ -330,7 +329,6 @@ def warm_up() -> None:
     numbers, index = empty_model()
     q = np.empty(0)
     with compiling(distance):
-        any_inside(np.empty((0, 3)), np.empty((0, 3, 3)))
         place_all(numbers, index)
         contacts(numbers, index, q, 0.0, np.empty((2, 2), dtype=np.int64))
         distance(numbers, index, q)

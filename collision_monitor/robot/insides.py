@@ -9,47 +9,26 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.closed_surfaces import closed_surfaces
 from collision_monitor.robot.description import Shape
 
 # -- winding number of a closed surface about a point, by ray casting --
 
 
-@offline_kernel
-def ray_winding_number(x, y, z, triangles):
-    """Times that a ray from a point upwards along z leaves a surface, less those it enters.
+def ray_winding_number(point: np.ndarray, triangles: np.ndarray) -> int:
+    """Times that a ray from a point (3,) upwards along z leaves a surface, less those it enters.
 
     ``triangles`` (m, 3, 3), turning anticlockwise seen from outside. Of a closed surface it is
     the winding number; a ray through an edge or a corner may miscount.
     """
-    count = 0
-    for m in range(len(triangles)):
-        ax, ay = triangles[m, 0, 0] - x, triangles[m, 0, 1] - y
-        bx, by = triangles[m, 1, 0] - x, triangles[m, 1, 1] - y
-        cx, cy = triangles[m, 2, 0] - x, triangles[m, 2, 1] - y
-        if min(ax, bx, cx) > 0.0 or max(ax, bx, cx) < 0.0:
-            continue
-        # The ray passes a triangle on the same side of all three edges.
-        ab, bc, ca = ax * by - ay * bx, bx * cy - by * cx, cx * ay - cy * ax
-        leaves = ab > 0.0 and bc > 0.0 and ca > 0.0
-        if not leaves and not (ab < 0.0 and bc < 0.0 and ca < 0.0):
-            continue
-        az, bz, cz = triangles[m, 0, 2] - z, triangles[m, 1, 2] - z, triangles[m, 2, 2] - z
-        # Height of the plane over the point, times an area of the sign of the others.
-        height = bc * az + ca * bz + ab * cz
-        if (height > 0.0) if leaves else (height < 0.0):
-            count += 1 if leaves else -1
-    return count
-
-
-@offline_kernel
-def any_inside(points, triangles):
-    """Whether the surface winds about one of the points (n, 3); see `ray_winding_number`."""
-    for i in range(len(points)):
-        if ray_winding_number(points[i, 0], points[i, 1], points[i, 2], triangles) != 0:
-            return True
-    return False
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = (triangles - point).transpose(1, 2, 0)
+    # The ray passes a triangle on the same side of all three edges.
+    ab, bc, ca = ax * by - ay * bx, bx * cy - by * cx, cx * ay - cy * ax
+    leaves = (ab > 0.0) & (bc > 0.0) & (ca > 0.0)
+    enters = (ab < 0.0) & (bc < 0.0) & (ca < 0.0)
+    # Height of the plane over the point, times an area of the sign of the others.
+    height = bc * az + ca * bz + ab * cz
+    return int((leaves & (height > 0.0)).sum() - (enters & (height < 0.0)).sum())
 
 
 # Axes of a frame with z along the ray: turned by 99 degrees about (1, 1, 1), which is no typical
@@ -81,7 +60,9 @@ class Inside:
         corners = triangles.reshape(-1, 3)
         self._low = corners.min(axis=0, initial=np.inf)
         self._high = corners.max(axis=0, initial=-np.inf)
-        self._triangles = np.ascontiguousarray(triangles @ _FRAME.T)  # seen along the ray
+        self._triangles = triangles @ _FRAME.T  # seen along the ray
+        seen = self._triangles[:, :, :2]
+        self._seen_low, self._seen_high = seen.min(axis=1), seen.max(axis=1)
 
     @property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
@@ -98,7 +79,9 @@ class Inside:
         The winding number of the surface about a point is the number of times that
         a ray from it leaves the surface, less the number of times it enters.
         """
-        near = points[self.near(points)]
-        if len(near) == 0:
-            return False
-        return bool(any_inside(np.ascontiguousarray(near @ _FRAME.T), self._triangles))
+        for point in points[self.near(points)] @ _FRAME.T:
+            seen = point[:2]
+            over = ((self._seen_low <= seen) & (seen <= self._seen_high)).all(axis=1)
+            if ray_winding_number(point, self._triangles[over]) != 0:
+                return True
+        return False
