@@ -20,7 +20,7 @@ from collision_monitor.mesh_distance import crossings, nearest_query, part_calls
 from collision_monitor.mesh_distance.crossings import list_contacts
 from collision_monitor.mesh_distance.link_pair_distance import TOUCH
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree
-from collision_monitor.mesh_distance.nearest_query import LOOSE, NEAR, WITHIN
+from collision_monitor.mesh_distance.nearest_query import LOOKAHEAD, LOOSE, NEAR, UNSURE, WITHIN
 from collision_monitor.mesh_distance.part_distance import holds, part_distance
 from collision_monitor.mesh_distance.parts import (
     Part,
@@ -242,8 +242,7 @@ class ExactDistance:
         """
         pairs = np.flatnonzero(out <= within)
         leaves = out[pairs]
-        none = np.full(len(pairs), np.inf)
-        rows = self._measure(q, pairs, none, none, leaves)
+        rows = self._measure(q, pairs, np.inf, np.inf, leaves)
         out[pairs] = np.where(rows[:, 0] == TOUCH, np.minimum(leaves, 0.0), rows[:, 0])
         return out
 
@@ -253,18 +252,18 @@ class ExactDistance:
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """See `CollisionModel.surface_points`."""
         pairs = np.ascontiguousarray(pairs)  # kernels are for one layout
-        enough = np.full(len(pairs), np.inf) if enough is None else enough
-        rows = self._measure(q, pairs, limits, enough, 0.0)
+        rows = self._measure(q, pairs, limits, np.inf if enough is None else enough, 0.0)
         return np.where(rows[:, 0] == TOUCH, 0.0, rows[:, 0]), rows[:, 1:].reshape(-1, 2, 3)
 
     def _measure(
-        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray, enough: np.ndarray,
-        leaves: np.ndarray | float,
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray | float,
+        enough: np.ndarray | float, leaves: np.ndarray | float, spare: float = LOOKAHEAD,
     ) -> np.ndarray:  # fmt: skip
         """Rows of `nearest_query.measure_pairs`, 0 where there are no points."""
-        measured = np.zeros((len(pairs), 7))
+        measured, asked = np.zeros((len(pairs), 7)), np.empty((3, len(pairs)))
         measured[:, 0] = leaves
-        bad = nearest_query.measure_pairs(*self._arrays, q, pairs, limits, enough, measured)
+        asked[0], asked[1], asked[2] = limits, enough, spare
+        bad = nearest_query.measure_pairs(*self._arrays, q, pairs, asked, measured)
         if bad >= 0:
             raise self._refusal(-2 - bad, q)
         return measured
@@ -289,8 +288,15 @@ class ExactDistance:
         bad = nearest_query.exact_bounds(*self._arrays, q, pairs, asked, out)
         if bad >= 0:
             raise self._refusal(-2 - bad, q)
+        unsure = np.flatnonzero(asked[UNSURE] > asked[LOOSE])
         end = time.thread_time() + seconds
-        while nearest_query.exact_bound(*self._arrays, pairs, asked, out):
+        # The bound that is farthest below what is asked first.
+        for row in unsure[np.argsort(out[unsure] - asked[WITHIN, unsure], kind="stable")]:
+            value = self._measure(
+                q, pairs[row : row + 1], asked[WITHIN, row], np.inf, out[row], spare=0.0
+            )[0, 0]
+            if value > 0.0:
+                out[row] = max(out[row], value)
             if time.thread_time() >= end:
                 break
         return out
@@ -362,8 +368,7 @@ def _compile_distances() -> None:
     nearest_query.exact_distance(*arrays, none, True)
     which = np.empty(0, np.int64)
     nearest_query.exact_bounds(*arrays, none, which, np.empty((4, 0)), none)
-    nearest_query.exact_bound(*arrays, which, np.empty((4, 0)), none)
-    nearest_query.measure_pairs(*arrays, none, which, none, none, np.empty((0, 7)))
+    nearest_query.measure_pairs(*arrays, none, which, np.empty((3, 0)), np.empty((0, 7)))
     # Only compiled, not called: there are no links.
     numbers, index, _, _, work, work_index, _ = arrays
     nearest_query.touching_leaves.compile(

@@ -316,8 +316,8 @@ def exact_bounds(
     ``out`` initially holds the distances of the leaves; those not above WITHIN in ``asked`` (4, n)
     are raised. Two bounds are used: the result of an earlier query less the motion of the links
     since then, and, unless that is above NEAR, a plane between the last nearest triangles. Touching
-    shapes get the distance of their leaves. UNSURE is set to the possible errors of the bounds, for
-    `exact_bound`; 0 where measuring is useless, or the bound is above NEAR.
+    shapes get the distance of their leaves. UNSURE is set to the possible errors of the bounds; 0
+    where measuring is useless, or the bound is above NEAR.
 
     Returns -1, or the index of a value of q that is not finite.
     """
@@ -350,36 +350,6 @@ def exact_bounds(
     return bad
 
 
-@kernel
-def exact_bound(
-    numbers, index, shape_numbers, shape_index, work, work_index, calls, which, asked, out
-):
-    """Measure one pair after `exact_bounds`, at the same q; return whether there was one.
-
-    Of the pairs that may be more than LOOSE metres below the truth, or may touch, it takes the one
-    whose bound is farthest below WITHIN.
-    """
-    best = -1
-    for row in range(len(which)):
-        if asked[UNSURE, row] > asked[LOOSE, row]:
-            if best < 0 or asked[WITHIN, row] - out[row] > asked[WITHIN, best] - out[best]:
-                best = row
-    if best < 0:
-        return False
-    view = unpack(numbers, index)
-    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
-    data = data_of(shape_numbers, shape_index, work, work_index, calls)
-    points, rows = work_space(1.0, 3, 3), work_space(best, 1, 4)
-    pair, overlap = which[best], out[best] < 0.0
-    value = _measure_pair(
-        view, shapes, state, data, pair, asked[WITHIN, best], 0.0, overlap, np.inf, rows, points
-    )
-    if value > 0.0:
-        out[best] = max(out[best], value)
-    asked[UNSURE, best] = 0.0
-    return True
-
-
 @part_kernel
 def pair_at(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair, loose, enough
@@ -408,16 +378,16 @@ def pair_at(
 
 @kernel
 def measure_pairs(
-    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, limits, enough,
-    out,
-):  # fmt: skip
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, asked, out
+):
     """Write signed distances of the shapes of pairs ``which`` (k,), and nearest points, to ``out``.
 
     Rows of ``out`` (k, 7): distance, 3 + 3 coordinates, metres, base frame. The distance is `TOUCH`
-    in contact, without points, and any number from ``limits[row]`` on if it is not below it.
-    Beyond ``enough[row]`` it may be less than the true one, as in `nearest_triangles`.
-    Initially it is that of the leaves: if that is above 0, no link can be inside the other. Returns
-    -1, or the index of a value of q that is not finite.
+    in contact, without points. Initially it is that of the leaves: if that is above 0, no link can
+    be inside the other. Rows of ``asked`` (3, k), metres: from this limit on it may be any number
+    that is not below it; beyond this distance it may be less than the true one, as in
+    `nearest_triangles`; how far beyond the limit is searched, for the next queries. Returns -1, or
+    the index of a value of q that is not finite.
     """
     bad = first_bad(q)
     if bad >= 0:
@@ -428,10 +398,10 @@ def measure_pairs(
     forward_kinematics(view, q)
     points, nearest = work_space(1.0, 3, 3), work_space(bad, 1, 4)
     for row in range(len(which)):
-        limit, overlap = limits[row], out[row, 0] <= 0.0
+        limit, overlap = asked[0, row], out[row, 0] <= 0.0
         out[row, 0] = _measure_pair(
-            view, shapes, state, data, which[row], limit, LOOKAHEAD, overlap, enough[row], nearest,
-            points,
+            view, shapes, state, data, which[row], limit, asked[2, row], overlap, asked[1, row],
+            nearest, points,
         )  # fmt: skip
         if 0.0 < out[row, 0] < limit:
             to_base(view, shapes, which[row], points)
