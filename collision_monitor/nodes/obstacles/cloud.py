@@ -211,8 +211,9 @@ class Cloud:
             return  # no robot is monitored yet; the state reports it
         (message, measured), self._waiting = self._waiting, None
         try:
-            link, frame = self._objects.find(message.header.frame_id)
-            stamp = seconds_of(message.header.stamp)
+            header = message.header
+            link, frame = self._objects.find(header.frame_id, header.stamp)
+            stamp = seconds_of(header.stamp)
             then = self._objects.q_at(stamp) if stamp > 0.0 else None
             if then is None and live.is_moving(link) and (stamp > 0.0 or not is_new):
                 if not is_new and self._last is not None:

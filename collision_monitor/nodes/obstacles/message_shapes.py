@@ -25,6 +25,7 @@ from collision_monitor.errors import LiveSceneError, reason_of
 from collision_monitor.fitting.fast_fit import cover_bounds
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.object_geometry import ObjectGeometry, moved_rows
+from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import KINDS
 from collision_monitor.robot.yaml_values import QUATERNION_TOLERANCE
@@ -308,7 +309,7 @@ class Frames:
     """Finds the link to which a frame is attached, and its pose in the frame of the link.
 
     Frames of links move with the robot. Other frames of tf2 are attached to the root link at their
-    current pose.
+    current pose, or at that of a stamp.
     """
 
     def __init__(self, buffer: Any) -> None:
@@ -320,11 +321,16 @@ class Frames:
         if self._buffer is not None:
             self._buffer.listener.unregister()
 
-    def find(self, frame: str, model: CollisionModel) -> tuple[str, np.ndarray]:
+    def find(
+        self, frame: str, model: CollisionModel, stamp: Any = None
+    ) -> tuple[str, np.ndarray]:
         """Return (link, pose (4, 4) of the frame in that of the link).
 
+        ``stamp``: a builtin_interfaces/Time, of the pose in tf2; None or zero for the newest.
+
         Raises:
-            LiveSceneError: the frame, named in the message, does not exist.
+            LiveSceneError: the frame, named in the message, does not exist, or tf2 has forgotten
+                where it was.
         """
         frame = frame.removeprefix("/")
         if not frame:
@@ -337,7 +343,7 @@ class Frames:
                 "which is not installed"
             )
         try:
-            transform = self._buffer.lookup_transform(model.root, frame, Time()).transform
+            transform = self._newest_until(stamp, model.root, frame).transform
         except Exception as error:  # tf2 raises several types
             raise LiveSceneError(
                 f"frame {frame!r} is not a link of '{model.name}', and tf2 has no transform to "
@@ -347,3 +353,11 @@ class Frames:
             return model.root, _pose(transform.translation, transform.rotation)
         except LiveSceneError as error:
             raise LiveSceneError(f"frame {frame!r}: its transform from tf2: {error}") from None
+
+    def _newest_until(self, stamp: Any, root: str, frame: str) -> Any:
+        """The transform at a stamp; the newest for one that is later, as of joint states."""
+        newest = self._buffer.lookup_transform(root, frame, Time())
+        # Of frames that do not move, the stamp is 0.
+        if stamp is None or not 0.0 < seconds_of(stamp) < seconds_of(newest.header.stamp):
+            return newest
+        return self._buffer.lookup_transform(root, frame, Time.from_msg(stamp))

@@ -209,9 +209,9 @@ class SceneObjects:
         """The scene of the monitored robot."""
         return self.keeper.live
 
-    def find(self, frame: str) -> tuple[str, np.ndarray]:
+    def find(self, frame: str, stamp: Any = None) -> tuple[str, np.ndarray]:
         """As `Frames.find`, for the monitored robot."""
-        return self._frames.find(frame, self.keeper.live.model)
+        return self._frames.find(frame, self.keeper.live.model, stamp)
 
     def require_link(self, link: str) -> None:
         """Raise an error if nothing can be attached to a link, since the robot has none like it."""

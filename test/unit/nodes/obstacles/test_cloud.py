@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clouds that come before the robot is known, while it is swapped, and one upon another."""
 
+import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from geometry_msgs.msg import TransformStamped  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
+from rclpy.time import Time  # noqa: E402
 from support.robots.toys import chain  # noqa: E402
 from support.ros.obstacle_messages import cloud_message  # noqa: E402
 from support.ros.scene_stub import (  # noqa: E402
@@ -114,6 +118,40 @@ def test_a_cloud_is_where_its_camera_was_when_it_looked(cell):
     cell.until(lambda: why in cell.scene.fault(0.0))
     cell.say([[0.0, 2.0, 0.0]], "l0", now - 5.0)  # which does not move
     cell.until(is_near(cell, [0.0, 2.0, 0.0]))
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_camera_that_only_tf_knows_is_where_it_was_when_it_looked(model, monkeypatch, moves):
+    begin, end = time.time() - 9.0, time.time() - 1.0  # what tf knows
+
+    class Buffer:
+        """A camera one metre farther along x in each second, or one that does not move."""
+
+        def lookup_transform(self, target, source, at):
+            seconds = at.nanoseconds / 1e9 or end
+            if moves and not begin <= seconds <= end:
+                raise LookupError("extrapolation")
+            found = TransformStamped()
+            if moves:
+                found.header.stamp = Time(nanoseconds=int(seconds * 1e9)).to_msg()
+            found.transform.translation.x = seconds - begin if moves else 1.0
+            found.transform.rotation.w = 1.0
+            return found
+
+    listener = SimpleNamespace(unregister=lambda: None)
+    tf2 = SimpleNamespace(Buffer=Buffer, TransformListener=lambda buffer, node: listener)
+    monkeypatch.setitem(sys.modules, "tf2_ros", tf2)
+    cell = Cell(model)
+    for stamp in (begin + 2.0, end + 0.5, 0.0, begin - 2.0):
+        hear(cell.monitor)
+        cell.say([[0.0, 3.0, 0.0]], "camera", stamp)
+        if moves and 0.0 < stamp < begin:
+            assert "tf2 has no transform to 'l0': extrapolation" in cell.scene.fault(0.0)
+        else:
+            x = min(stamp or end, end) - begin if moves else 1.0
+            cell.until(is_near(cell, [x, 3.0, 0.0]))
+    cell.cloud.destroy()
+    cell.scene.destroy()
 
 
 def test_a_cloud_is_as_old_as_its_stamp_and_none_is_of_the_future(cell):
