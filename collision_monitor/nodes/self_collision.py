@@ -45,6 +45,7 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
 from collision_monitor.nodes.trajectories.trajectory_requests import TrajectoryRequests
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.margins import check_arms
 from collision_monitor.self_collision.solvers import QP_SOLVERS, missing
 from collision_monitor.self_collision.trajectory_filter import (
     TrajectoryFilter,
@@ -118,6 +119,7 @@ class SelfCollisionCore(SingleRobotCore):
                 f"not installed: {self._shortage.solvers}, without which only two arms can be kept "
                 f"apart, not {len(arms)}: pip install {' '.join(QP_SOLVERS)}"
             )
+        check_arms(arms, method, v["yielding"])
         supervisor = HoldSupervisor(
             model,
             arms,
@@ -226,6 +228,8 @@ class SelfCollisionCore(SingleRobotCore):
 
     def _use_values(self, changed: Mapping[str, Any]) -> None:
         if self._motions.filter is not None:
+            method = self._shortage.method(self._values["method"])
+            check_arms(self._motions.filter.arms, method, self._values["yielding"])
             supervisor = self._motions.filter.supervisor
             supervisor.set_distances(self._values["safe_distance"], self._values["danger_distance"])
             supervisor.monitor.joint_state_timeout = self._values["joint_state_timeout"]

@@ -27,6 +27,7 @@ from collision_monitor.self_collision.field.repulsion_field import adjust_publis
 from collision_monitor.self_collision.margins import (
     Margins,
     Problem,
+    check_arms,
     choose_margins,
     sides,
     yielding_arms,
@@ -193,11 +194,7 @@ def adjust(
     if not arms or not all(isinstance(arm, Arm) for arm in arms):
         arms = find_chains(model.robot, model.semantics, arms)
     arms = tuple(arms)
-    if settings.method != "robust" and len(arms) != 2:
-        raise ConfigurationError(
-            f"method: {settings.method} is for two arms, not for {len(arms)}; robust is for any "
-            "number"
-        )
+    check_arms(arms, settings.method, settings.yielding)
     # Joints that the motion does not name are held as in `verify`, regardless of the limits.
     rest = rest_configuration(model, {**motion.held, **(held or {})})
     given = checked(model, motion)

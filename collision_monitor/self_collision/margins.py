@@ -136,6 +136,19 @@ def yielding_arms(arms: Sequence[Arm], yielding: str) -> tuple[int, ...]:
     return known[yielding]
 
 
+def check_arms(arms: Sequence[Arm], method: str, yielding: str) -> None:
+    """Check that these settings are for as many arms.
+
+    Raises:
+        ConfigurationError: the method is for two arms, or ``yielding`` names none of them.
+    """
+    if method != "robust" and len(arms) != 2:
+        raise ConfigurationError(
+            f"method: {method} is for two arms, not for {len(arms)}; robust is for any number"
+        )
+    yielding_arms(arms, yielding)
+
+
 @dataclass(frozen=True, eq=False)
 class Sides:
     """Relation of ``model.pairs`` to the arms, as masks (pairs,).

@@ -81,6 +81,9 @@ def test_one_arm_is_led_around_what_stands_in_its_way_and_held_before_it(started
     cell = started({"arm": "-0.5 0 0"})
     cell.stand([0.0, 0.02])
     assert cell.values["arms"] == "base..arm_ball"
+    for name, value in {"yielding": "left", "method": "field"}.items():  # of two arms
+        result = cell.graph.set_parameters("/self_collision", **{name: value})
+        assert not result.successful and result.reason.startswith(f"{name}: ")
     message = cell.want(np.linspace([0.0, 0.02], [1.0, 0.02], 21), np.linspace(0.0, 4.0, 21))
     assert message is not None, cell.message
     assert cell.graph.state.level == OK and cell.values["changed"] == "true"
@@ -92,6 +95,14 @@ def test_one_arm_is_led_around_what_stands_in_its_way_and_held_before_it(started
     assert cell.graph.state.level == ERROR and "post" in cell.message
     code, output = cell.graph.stop(cell.process)
     assert code == 0 and "keeping 'base..arm_ball' (2 joints) of 'slides' clear: 1 pairs" in output
+
+
+@pytest.mark.parametrize("parameter", ["yielding:=left", "method:=field"])
+def test_what_is_for_two_arms_is_refused_at_the_start_with_one(started, parameter):
+    cell = started({"arm": "-0.5 0 0"}, parameter)
+    cell.process.wait(60.0)
+    code, output = cell.graph.stop(cell.process)
+    assert code == 1 and f"self_collision: error: {parameter.partition(':=')[0]}: " in output
 
 
 PLACES = {"a": "-0.6 1 0", "b": "0.6 1 0", "c": "0 2 0"}
