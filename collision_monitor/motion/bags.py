@@ -104,8 +104,9 @@ def read_topics(
         raise
     except Exception as error:  # on damaged files rosbags raises errors of many types
         raise MotionError(
-            f"{path}: cannot be read as a ROS 2 bag: {one_line(error)}. A truncated recording can "
-            "be repaired: 'mcap recover' for mcap, 'ros2 bag reindex' for a lost metadata.yaml"
+            f"{path}: cannot be read as a ROS 2 bag: {one_line(error).rstrip('.')}. A truncated "
+            "recording can be repaired: 'mcap recover' for mcap, 'ros2 bag reindex' for a lost "
+            "metadata.yaml"
         ) from None
 
 

@@ -151,7 +151,7 @@ def test_a_recording_that_was_cut_off(tmp_path, storage):
             (topic,) = read_topics(path)
         except MotionError as error:
             assert f"{path}: cannot be read as a ROS 2 bag" in str(error)
-            assert "truncated recording can be repaired" in str(error)
+            assert "truncated recording can be repaired" in str(error) and ".. " not in str(error)
         else:  # the last bytes of a database may be of no use
             assert part > len(data) // 2
             assert [m.positions[0] for m in topic.messages] == list(range(600))
