@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from support.ros.obstacle_messages import cloud_message, marker
 from support.ros.ros_graph import ERROR, OK, STALE, WARN, Graph, rclpy
 
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
-from rclpy.qos import qos_profile_sensor_data  # isort: skip
+from rclpy.qos import ReliabilityPolicy, qos_profile_sensor_data  # isort: skip
 from rclpy.serialization import serialize_message  # isort: skip
 from sensor_msgs.msg import LaserScan, PointCloud2  # isort: skip
 from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
@@ -43,9 +44,8 @@ class Cell:
         node = self.graph.node
         self._scene = node.create_publisher(MarkerArray, "/collision_monitor/scene", 10)
         self._attach = node.create_publisher(MarkerArray, "/collision_monitor/attach", 10)
-        self._cloud = node.create_publisher(
-            PointCloud2, "/collision_monitor/cloud", qos_profile_sensor_data
-        )
+        # Of one in best effort, the middleware would lose large clouds.
+        self._cloud = node.create_publisher(PointCloud2, "/collision_monitor/cloud", 1)
         self.graph.until_distance(self.send)
         self.graph.until(
             lambda: all(
@@ -309,5 +309,20 @@ def test_two_publishers_of_clouds_are_a_warning_until_one_ends(cell):
     camera = node.create_publisher(PointCloud2, "/collision_monitor/cloud", qos_profile_sensor_data)
     says = "2 publishers on ~/cloud, whose clouds replace each other"
     cell.until(lambda values, state: state.level == WARN and says in state.message)
+    cell.until(
+        lambda values, state: values.get("cloud", "").startswith("1 voxels"),
+        lambda: camera.publish(cloud_message([[0.0, 3.0, 0.0]])),
+    )
     node.destroy_publisher(camera)
     cell.until_clear()
+
+
+def test_each_large_cloud_of_a_reliable_publisher_arrives(cell):
+    node, topic = cell.graph.node, "/collision_monitor/cloud"
+    listeners = partial(node.get_subscriptions_info_by_topic, topic)
+    reliable = ReliabilityPolicy.RELIABLE
+    cell.until(lambda *_: [each.qos_profile.reliability for each in listeners()] == [reliable])
+    cell.graph.spin(1.0)  # until both have discovered each other
+    for count in range(400_000, 400_005):
+        cell.cloud(np.tile([0.0, 3.0, 0.0], (count, 1)))  # 5 MB
+        cell.until(lambda values, _, n=count: f"{n} points" in values.get("cloud", ""))

@@ -72,10 +72,6 @@ def read_points(message: PointCloud2) -> np.ndarray:
     return np.stack([points[name].astype(np.float64) for name in "xyz"], axis=-1).reshape(-1, 3)
 
 
-# Only the newest cloud is used; sensors publish with best effort.
-_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-
-
 class _Job(NamedTuple):
     message: PointCloud2
     measured: float  # time of the steady clock, by its stamp
@@ -115,9 +111,13 @@ class Cloud:
         self._keep: Callable[[bytes], None] | None = None
         if recorder is not None:
             self._keep = recorder.recorded_subscription("~/cloud", PointCloud2, are_large=True)
-        self._subscription = node.create_subscription(
-            PointCloud2, "~/cloud", work(self._receive), _QOS, raw=True
-        )
+        # Only the newest cloud is used. Most sensors publish with best effort.
+        self._subscribe = lambda reliability: node.create_subscription(
+            PointCloud2, "~/cloud", work(self._receive),
+            QoSProfile(depth=1, reliability=reliability), raw=True,
+        )  # fmt: skip
+        self._reliability = ReliabilityPolicy.BEST_EFFORT
+        self._subscription = self._subscribe(self._reliability)
 
     def destroy(self) -> None:
         """Unsubscribe, and end the thread after its current cloud."""
@@ -156,11 +156,27 @@ class Cloud:
         self._raise_fault()
         # A message does not tell its publisher, so those that have not sent count as well.
         count = self._node.count_publishers(self._subscription.topic_name)
+        if count > 0:
+            self._match_publishers()
         text = (
             f"{count} publishers on ~/cloud, whose clouds replace each other: what only one of "
             "them sees is missing in turns; merge them into one, and end those that never send"
         )
         self._faults.put("clouds", Level.WARN, "", text if count > 1 else "")
+
+    def _match_publishers(self) -> None:
+        """Subscribe as reliably as all publishers publish.
+
+        In best effort the middleware loses most messages of a megabyte or more.
+        """
+        topic = self._subscription.topic_name
+        publishers = self._node.get_publishers_info_by_topic(topic)
+        offered = {each.qos_profile.reliability for each in publishers} or {self._reliability}
+        reliable, best_effort = ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT
+        wanted = reliable if offered == {reliable} else best_effort
+        if wanted != self._reliability:
+            self._node.destroy_subscription(self._subscription)
+            self._reliability, self._subscription = wanted, self._subscribe(wanted)
 
     def _raise_fault(self) -> None:
         self._faults.put("cloud", Level.ERROR, "scene", self.fault(time.monotonic()))
