@@ -24,10 +24,9 @@ sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "test")]
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from support.robots.space_arm_story import STORY, Chapter, model, motion, result  # noqa: E402
+from support.robots.space_arm_story import STORY, Chapter, model, result  # noqa: E402
 
-from collision_monitor.verification.clearance.clearance_check import ClosestApproach  # noqa: E402
+from collision_monitor.verification.clearance.clearance_check import PairClearance  # noqa: E402
 from collision_monitor.verification.report.messages import headline  # noqa: E402
 from collision_monitor.verification.report.plots import Plot, draw  # noqa: E402
 from collision_monitor.verification.report.report_page import (  # noqa: E402
@@ -59,18 +58,16 @@ def plots(found: Verification) -> list[Plot]:
             replace(distance, curves=curves)]  # fmt: skip
 
 
-def moment(chapter: Chapter, found: Verification) -> ClosestApproach:
+def moment(chapter: Chapter, found: Verification) -> PairClearance:
     """When the two that matter came nearest."""
     minima = found.clearance.series.minima
-    pair = next(pair for pair in minima if set(pair.links) == set(chapter.pair))
-    q = motion(chapter).trajectory.positions(np.array([pair.time]))[0]
-    return ClosestApproach(pair.time, q, pair.links, pair.upper, pair.points)
+    return next(minimum for minimum in minima if set(minimum.pair) == set(chapter.pair))
 
 
 def figure(chapter: Chapter, found: Verification) -> plt.Figure:
     """The nearest moment above the plots."""
     near = moment(chapter, found)
-    drawn = pictures(model(), replace(found, worst=near), render)
+    drawn = pictures(model(), near, render)
     shown = [plt.imread(io.BytesIO(png)) for png in drawn]
     below = plots(found)
     made = plt.figure(figsize=(WIDTH, HEIGHT))

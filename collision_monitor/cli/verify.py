@@ -443,8 +443,8 @@ def _print_results(
             print(f"  {'warning' if v.warning else 'unsafe ':7s} [{v.code.value}] {sentence(v)}")
         if (more := len(result.violations) - MOST_NAMED) > 0:
             print(f"  and {more} more; --report or --json has them all")
-        if result.worst is not None:
-            print(f"  nearest: {nearest(result.worst)}")
+        if result.clearance is not None:
+            print(f"  nearest: {nearest(result.clearance)}")
         for text in compared(result):
             print(f"  measured: {text}")
         for note in result.notes:

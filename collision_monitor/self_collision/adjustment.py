@@ -363,7 +363,7 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     (a, b), time = check.pair, float(times[0]) + check.time
     waypoint = int(np.searchsorted(times, time, side="right")) - 1
     touch = "touch" if check.verdict is CollisionVerdict.COLLIDES else "may touch"
-    distance = next(each.lower for each in check.series.minima if each.links == check.pair)
+    distance = next(each.lower for each in check.series.minima if each.pair == check.pair)
     raise AdjustmentError(
         f"waypoint {waypoint} at {time_text(time)}: '{a}' and '{b}' {touch} during the motion; the "
         "adjusted joints cannot separate them, or no detour was found",

@@ -13,7 +13,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
     {
         "check": ("Settings", "SimultaneousMotion", "Torques"),
         "clearance.clearance_check": (
-            "ClearanceCheck", "ClearanceSeries", "ClosestApproach", "CollisionVerdict",
+            "ClearanceCheck", "ClearanceSeries", "CollisionVerdict", "PairClearance",
             "check_clearance",
         ),
         "clearance.schedule": ("Scheduled",),

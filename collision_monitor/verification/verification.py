@@ -12,7 +12,7 @@ from collision_monitor.motion.measured import MeasuredMotion
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.clearance.clearance_check import (
     ClearanceCheck,
-    ClosestApproach,
+    PairClearance,
 )
 from collision_monitor.verification.joint_limits_check import LimitsCheck
 from collision_monitor.verification.torques.torque_check import TorqueCheck
@@ -78,7 +78,6 @@ class Verification:
         notes: assumptions and omissions, sentences.
         checks: done and omitted checks.
         limits, torques, clearance: their results; None if skipped.
-        worst: time of the minimum distance, or None.
         measured: a recording of the motion, to be compared with it.
     """
 
@@ -94,5 +93,9 @@ class Verification:
     limits: LimitsCheck | None = None
     torques: TorqueCheck | None = None
     clearance: ClearanceCheck | None = None
-    worst: ClosestApproach | None = None
     measured: MeasuredMotion | None = None
+
+    @property
+    def worst(self) -> PairClearance | None:
+        """The pair with the minimum distance; None if distances were not measured."""
+        return self.clearance and self.clearance.series.minima[0]

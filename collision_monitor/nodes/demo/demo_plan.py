@@ -68,8 +68,8 @@ def make_plan(
     name = os.path.basename(os.fspath(command_file))
     verification = verify(model, load_trajectory(command_file, model.robot), Settings(thresholds))
     say(f"1 verify  {name}: {headline(verification)}")
-    if verification.worst is not None:
-        say(f"          least distance {nearest(verification.worst)}")
+    if verification.clearance is not None:
+        say(f"          least distance {nearest(verification.clearance)}")
     command = read_motion(command_file)
     begin = time.monotonic()
     adjustment = adjust(model, command, method=METHOD)

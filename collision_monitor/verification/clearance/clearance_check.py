@@ -11,7 +11,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,12 +23,11 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.check import Outcome, Task, VerificationCheck
-from collision_monitor.verification.clearance.mesh_level import exact_level
+from collision_monitor.verification.clearance.mesh_level import ExactLevel, exact_level
 from collision_monitor.verification.clearance.scanner import (
     LIMITS,
     ONLY_THRESHOLDS,
     Progress,
-    Scan,
     Scanner,
     ScanRequest,
     no_progress,
@@ -61,19 +59,21 @@ class PairClearance:
     """Minimum distance of one pair over a motion; metres, seconds, base frame.
 
     Attributes:
-        links: names, as in ``model.pairs``.
+        pair: the two links, as in ``model.pairs``.
         lower: certified lower bound of the distance.
-        upper: the measured distance at ``time``.
-        time: seconds.
+        distance: the measured distance at ``time``, signed.
+        time: seconds after the start.
+        q: (nq,) configuration there.
         points: (2, 3) nearest points there, one on each link.
         leaves: indices of the two leaves, (-1, -1) if ``exact``.
         exact: measured between meshes; otherwise between leaves, which enclose them.
     """
 
-    links: tuple[str, str]
+    pair: tuple[str, str]
     lower: float
-    upper: float
+    distance: float
     time: float
+    q: np.ndarray
     points: np.ndarray
     leaves: tuple[int, int]
     exact: bool
@@ -120,8 +120,8 @@ class ClearanceSeries:
         Raises:
             ConfigurationError: the file cannot be written.
         """
-        rank = {links: k for k, links in enumerate(self.pairs)}
-        columns = [rank[pair.links] for pair in self.minima]
+        rank = {pair: k for k, pair in enumerate(self.pairs)}
+        columns = [rank[minimum.pair] for minimum in self.minima]
         names = [f"{a} - {b}" for a, b in (self.pairs[k] for k in columns)]
         header = ["from", "to", *(f"{n} {side}" for n in names for side in ("lower", "upper"))]
         values = np.empty((len(self.edges) - 1, 2 + 2 * len(columns)))
@@ -135,72 +135,40 @@ class ClearanceSeries:
             raise ConfigurationError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-class Study:
-    """A motion of a model and its scanners, shared by a series and a check.
-
-    Attributes:
-        model, schedule: the robot and its motion.
-        limits: (pairs, 3) metres: 0, stop and warn of each pair.
-        scanner: distances between leaves.
-        exact: measures distances between shapes, or None.
-    """
-
-    def __init__(
-        self,
-        model: CollisionModel,
-        motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
-        thresholds: Thresholds | None,
-        held: Mapping[str, float] | None,
-        exact: bool,
-        progress: Progress,
-    ) -> None:
-        self.model = model
-        self.limits = pair_limits(model, thresholds)
-        self.scanner = Scanner(model)
-        self.scanner.progress = progress
-        self.exact = exact_level(self.scanner, exact)
-        self.schedule = Schedule(model, motion, held)
-
-    @cached_property
-    def moved(self) -> np.ndarray:
-        """(pairs,) bool: pairs whose relative pose changes during the motion."""
-        return moved_relatively(self.model, self.schedule.moving())
-
-    def series(
-        self, bins: int, precision: Precision, threads: int, exact_pairs: Sequence[int]
-    ) -> ClearanceSeries:
-        """Compute the clearance of all pairs over the motion; see `check_clearance`."""
-        edges = self.schedule.bins(bins)
-        request = ScanRequest(self.schedule, edges, self.limits, precision, threads=threads)
-        scan = self.scanner.scan(request)
-        is_exact = np.zeros(len(scan.pairs), dtype=bool)
-        if self.exact is not None:
-            is_exact = scan.lows.min(axis=0) < self.limits.max(axis=1)
-            is_exact[np.asarray(exact_pairs, dtype=int)] = True
-            columns = np.flatnonzero(is_exact)
-            if len(columns):
-                by_shapes = self.exact.scan(replace(request, pairs=columns))
-                np.maximum(scan.lows[:, columns], by_shapes.lows, out=by_shapes.lows)
-                scan.put(columns, by_shapes)
-        minima = [self._minimum(scan, k, bool(is_exact[k])) for k in range(len(scan.pairs))]
-        minima.sort(key=lambda pair: (pair.upper, pair.lower))
-        return ClearanceSeries(
-            tuple(self.model.pairs), edges, scan.lows, scan.ups, scan.when, scan.doubts,
-            is_exact, self.limits, tuple(minima), tuple(scan.looks.tolist()),
-        )  # fmt: skip
-
-    def _minimum(self, scan: Scan, pair: int, exact: bool) -> PairClearance:
-        time = float(scan.times[pair])
-        q = self.schedule.configuration(time)
-        leaves = tuple(scan.leaves[pair].tolist())
-        if exact:
-            points = self.exact.decider(q, pair, np.inf)[1]
+def _series(
+    scanner: Scanner, level: ExactLevel | None, request: ScanRequest, exact_pairs: Sequence[int]
+) -> ClearanceSeries:
+    """The clearance of all pairs over the motion, by shapes where ``level`` is given."""
+    schedule, pairs, scan = request.schedule, scanner.model.pairs, scanner.scan(request)
+    exact = np.zeros(len(pairs), dtype=bool)
+    if level is not None:
+        exact = scan.lows.min(axis=0) < request.limits.max(axis=1)
+        exact[np.asarray(exact_pairs, dtype=int)] = True
+        columns = np.flatnonzero(exact)
+        if len(columns):
+            by_shapes = level.scan(replace(request, pairs=columns))
+            np.maximum(scan.lows[:, columns], by_shapes.lows, out=by_shapes.lows)
+            scan.put(columns, by_shapes)
+    minima = []
+    for pair, (time, leaves) in enumerate(
+        zip(scan.times.tolist(), scan.leaves.tolist(), strict=True)
+    ):
+        q = schedule.configuration(time)
+        if exact[pair]:
+            points = level.decider(q, pair, np.inf)[1]
         else:
-            points = np.array(witness(*self.scanner.arrays, q, *leaves)[1:7]).reshape(2, 3)
-        lower, upper = float(scan.lows[:, pair].min()), float(scan.best[pair])
-        return PairClearance(
-            self.model.pairs[pair], lower, upper, time, points, leaves, exact
+            points = np.array(witness(*scanner.arrays, q, *leaves)[1:7]).reshape(2, 3)
+        lower, distance = float(scan.lows[:, pair].min()), float(scan.best[pair])
+        minima.append(
+            PairClearance(
+                pairs[pair], lower, distance, time, q, points, tuple(leaves), bool(exact[pair])
+            )
         )
+    minima.sort(key=lambda minimum: (minimum.distance, minimum.lower))
+    return ClearanceSeries(
+        tuple(pairs), request.edges, scan.lows, scan.ups, scan.when, scan.doubts, exact,
+        request.limits, tuple(minima), tuple(scan.looks.tolist()),
+    )  # fmt: skip
 
 
 # -- verdict --
@@ -280,34 +248,49 @@ def check_clearance(
             raise ConfigurationError(f"{name}: {value!r} is not a length above 0 m")
     if bins < 1:
         raise ConfigurationError(f"bins: {bins!r} is not a number of 1 or more")
-    study = Study(model, motion, thresholds, held, exact, progress)
+    limits, scanner = pair_limits(model, thresholds), Scanner(model)
+    scanner.progress = progress
+    level, schedule = exact_level(scanner, exact), Schedule(model, motion, held)
     precision = Precision(accuracy, _SHARE, _BIN_SHARE, resolution)
-    series = study.series(bins, precision, threads, exact_pairs)
-    rank = {links: k for k, links in enumerate(series.pairs)}
+    request = ScanRequest(schedule, schedule.bins(bins), limits, precision, threads=threads)
+    series = _series(scanner, level, request, exact_pairs)
+    moved = moved_relatively(model, schedule.moving())
+    rank = {pair: k for k, pair in enumerate(series.pairs)}
     violations = []
-    for pair in series.minima:
-        violations += _violations(study, series, rank[pair.links])
+    for minimum in series.minima:
+        k = rank[minimum.pair]
+        by = level if minimum.exact else scanner
+        violations += _violations(series, k, schedule, by, bool(moved[k]))
     collisions = [v for v in violations if v.code is Code.COLLISION]
-    worst = min(series.minima, key=lambda pair: pair.lower)
-    time, links = worst.time, worst.links
+    worst = min(series.minima, key=lambda minimum: minimum.lower)
+    time, pair = worst.time, worst.pair
     if collisions:
         first = min(collisions, key=lambda violation: violation.first)
         time, verdict = first.first, CollisionVerdict.COLLIDES
-        links = next(p for p in series.pairs if " - ".join(p) == first.subject)
+        pair = next(p for p in series.pairs if " - ".join(p) == first.subject)
     else:
         verdict = CollisionVerdict.FREE if worst.lower >= 0.0 else CollisionVerdict.UNDECIDED
-    return ClearanceCheck(verdict, worst.lower, time, links, tuple(violations), series)
+    return ClearanceCheck(verdict, worst.lower, time, pair, tuple(violations), series)
 
 
-def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violation]:
-    """The smallest threshold that ``pair`` violates, and the first that is undecided."""
+def _violations(
+    series: ClearanceSeries,
+    pair: int,
+    schedule: Schedule,
+    level: Scanner | ExactLevel,
+    moved: bool,
+) -> list[Violation]:
+    """The smallest threshold that ``pair`` violates, and the first that is undecided.
+
+    ``level`` measured the pair; ``moved``: whether its relative pose changes.
+    """
     limits, subject = series.limits[pair], " - ".join(series.pairs[pair])
     # Stop and warn thresholds of 0 are not separate thresholds.
     counted = [m for m in range(LIMITS) if m == 0 or limits[m] > limits[m - 1]]
     broken = [m for m in counted if (series.upper[:, pair] < limits[m]).any()]
     violations = []
     if broken:
-        firsts = {m: _first(study, series, pair, float(limits[m])) for m in broken}
+        firsts = {m: _first(series, pair, schedule, level, float(limits[m])) for m in broken}
         gravest, at = broken[0], int(series.upper[:, pair].argmin())
         texts = [
             "between meshes" if series.exact[pair] else "between leaves, which enclose the links"
@@ -317,7 +300,7 @@ def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violat
             for m in broken[:0:-1]
             if firsts[m] < firsts[gravest]
         ]
-        if gravest == 0 and not study.moved[pair]:
+        if gravest == 0 and not moved:
             texts.append(UNMOVED)
         worst, value = float(series.when[at, pair]), float(series.upper[at, pair])
         violations.append(
@@ -346,13 +329,16 @@ def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violat
     return violations
 
 
-def _first(study: Study, series: ClearanceSeries, pair: int, limit: float) -> float:
+def _first(
+    series: ClearanceSeries,
+    pair: int,
+    schedule: Schedule,
+    level: Scanner | ExactLevel,
+    limit: float,
+) -> float:
     """First time at which ``pair`` is below ``limit``, seconds, to `INSTANT`."""
     b = int(np.flatnonzero(series.upper[:, pair] < limit)[0])
-    level = study.exact if series.exact[pair] else study.scanner
-    first = level.first_below(
-        study.schedule, pair, limit, series.edges[b], series.edges[b + 1], INSTANT
-    )
+    first = level.first_below(schedule, pair, limit, *series.edges[b : b + 2], INSTANT)
     return min(float(first), float(series.when[b, pair]))
 
 
@@ -391,30 +377,6 @@ class Certifier:
 # -- the check of `verify` --
 
 
-@dataclass(frozen=True)
-class ClosestApproach:
-    """The time of the minimum distance of a motion.
-
-    Attributes:
-        time: seconds after the start.
-        q: (nq,) configuration.
-        pair: the two links.
-        distance: metres, signed.
-        points: (2, 3) nearest points of the two, base frame.
-        at_least: certified lower bound of all distances over the motion, metres.
-        exact: measured between meshes and other shapes; otherwise between leaves, which enclose
-            these.
-    """
-
-    time: float
-    q: np.ndarray
-    pair: tuple[str, str]
-    distance: float
-    points: np.ndarray
-    at_least: float = -np.inf
-    exact: bool = False
-
-
 def _check_distances(task: Task) -> Outcome:
     settings = task.settings
     if settings.method == "two-level":
@@ -426,17 +388,7 @@ def _check_distances(task: Task) -> Outcome:
         progress=task.progress,
         exact_pairs=range(len(task.model.pairs)) if settings.every_pair_exact else (),
     )  # fmt: skip
-    results = {"clearance": clearance, "worst": _worst(task, clearance)}
-    return Outcome(clearance.violations, results=results)
-
-
-def _worst(task: Task, clearance: ClearanceCheck) -> ClosestApproach:
-    """The time and configuration of the minimum distance."""
-    pair = clearance.series.minima[0]
-    q = task.schedule.configuration(pair.time)
-    return ClosestApproach(
-        pair.time, q, pair.links, pair.upper, pair.points, clearance.at_least, pair.exact
-    )
+    return Outcome(clearance.violations, results={"clearance": clearance})
 
 
 DISTANCES = VerificationCheck(

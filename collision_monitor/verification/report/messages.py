@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from collision_monitor.common.text import counted, json_number
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.verification.clearance.clearance_check import ClosestApproach
+from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
 from collision_monitor.verification.report.comparison import differences
 from collision_monitor.verification.verification import Check, Verdict, Verification
 
@@ -59,15 +59,16 @@ def summary(results: Sequence[Verification]) -> str:
     )
 
 
-def nearest(moment: ClosestApproach) -> str:
+def nearest(check: ClearanceCheck) -> str:
     """The minimum distance, its pair and time, and the certified lower bound, in one line."""
-    a, b = moment.pair
-    level = "" if moment.exact else "the leaves of "
-    measured, certain = f"{moment.distance:.4f} m", f"{moment.at_least:.4f} m"
+    worst = check.series.minima[0]
+    a, b = worst.pair
+    level = "" if worst.exact else "the leaves of "
+    measured, certain = f"{worst.distance:.4f} m", f"{check.at_least:.4f} m"
     more = ""
-    if moment.distance > 0.0 and certain != measured:
+    if worst.distance > 0.0 and certain != measured:
         more = f"; certified: never below {certain}"
-    return f"{measured} between {level}{a} and {b} at {moment.time:.3f} s{more}"
+    return f"{measured} between {level}{a} and {b} at {worst.time:.3f} s{more}"
 
 
 def compared(result: Verification) -> list[str]:
@@ -113,7 +114,7 @@ def as_data(result: Verification) -> dict[str, Any]:
         and {
             "time": json_number(worst.time),
             "distance": json_number(worst.distance),
-            "at_least": json_number(worst.at_least),
+            "at_least": json_number(result.clearance.at_least),
             "between": "meshes" if worst.exact else "leaves",
             "links": list(worst.pair),
             "configuration": [float(x) for x in worst.q],

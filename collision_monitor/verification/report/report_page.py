@@ -23,7 +23,7 @@ from collision_monitor.common.text import counted
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.motion.measured import TORQUES, MeasuredMotion
 from collision_monitor.motion.violation import Code
-from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
+from collision_monitor.verification.clearance.clearance_check import ClearanceCheck, PairClearance
 from collision_monitor.verification.joint_limits_check import LimitsCheck, Peak
 from collision_monitor.verification.report.comparison import differences
 from collision_monitor.verification.report.messages import headline, summary, value
@@ -78,7 +78,7 @@ def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
     """Minimum distances by group, both envelopes, the closest pairs, and a table."""
     series = check.series
     column_of = {links: column for column, links in enumerate(series.pairs)}
-    nearest = [column_of[pair.links] for pair in series.minima[:LINES_A_PANEL]]
+    nearest = [column_of[minimum.pair] for minimum in series.minima[:LINES_A_PANEL]]
     by_group = _by_group(check, pair_groups(model))
     plots = [by_group] if len(by_group.curves) > 1 else []
     plots += [
@@ -104,13 +104,13 @@ def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
     head = ("Pair", "Certain", "Measured", "At", "Between")
     table = [
         (
-            " - ".join(pair.links),
-            value(pair.lower, "m"),
-            value(pair.upper, "m"),
-            f"{pair.time:.3f} s",
-            "meshes" if pair.exact else "leaves",
+            " - ".join(minimum.pair),
+            value(minimum.lower, "m"),
+            value(minimum.distance, "m"),
+            f"{minimum.time:.3f} s",
+            "meshes" if minimum.exact else "leaves",
         )
-        for pair in series.minima[:_PAIRS_LISTED]
+        for minimum in series.minima[:_PAIRS_LISTED]
     ]
     return Section("Distances", text, plots, head, table)
 
@@ -344,7 +344,7 @@ def report(
         checks=[_row(check, result) for check in result.checks],
         pictures=[
             base64.b64encode(picture).decode()
-            for picture in (pictures(model, result, render) if render else [])
+            for picture in (pictures(model, result.worst, render) if render else [])
         ],
         sections=[
             {**vars(section), "images": [svg(figure([plot])) for plot in section.plots]}
@@ -356,10 +356,9 @@ def report(
 
 
 def pictures(
-    model: CollisionModel, result: Verification, render: Callable[..., object]
+    model: CollisionModel, worst: PairClearance | None, render: Callable[..., object]
 ) -> list[bytes]:
     """PNGs of the configuration with the minimum distance: overview and close-up, if available."""
-    worst = result.worst
     if worst is None:
         return []
     # An isometric view from above, from the side of the robot where both links are close.

@@ -151,13 +151,13 @@ def test_all_links_are_cleared_at_every_instant_where_leaves_are_not(arm):
     assert by_leaves.verdict is CollisionVerdict.COLLIDES  # capsules about box and arm
     found = check_clearance(arm, motion, exact=True)
     assert (found.verdict, found.violations) == (CollisionVerdict.FREE, ())
-    near = next(p for p in found.series.minima if set(p.links) == {"wrist_2_link", "obstacle"})
+    near = next(p for p in found.series.minima if set(p.pair) == {"wrist_2_link", "obstacle"})
     pair = [set(links) for links in arm.pairs].index({"wrist_2_link", "obstacle"})
     passing = motion.positions(np.linspace(4.6, 4.7, 1001))
     nearest = min(arm.distances(q, exact=True)[pair] for q in passing)
     # The tip is 1.11 mm from the box and the probe half a millimetre thick.
     assert 1.111e-3 - 0.5e-3 <= nearest <= 1.111e-3
-    assert 0.0 < near.lower <= nearest <= near.upper <= near.lower + 1e-3
+    assert 0.0 < near.lower <= nearest <= near.distance <= near.lower + 1e-3
     assert near.time == pytest.approx(4.644, abs=0.05)
     clear = check_clearance(probe_arm(CLEAR), motion, exact=True)
     assert clear.verdict is CollisionVerdict.FREE

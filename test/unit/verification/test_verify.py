@@ -82,7 +82,7 @@ def test_all_pairs_may_be_measured_by_their_shapes():
     assert not verify(model(), given, Settings()).clearance.series.exact.all()
     worst = found.series.minima[0]
     q = given.trajectory.positions(np.array([worst.time]))[0]
-    assert worst.upper == pytest.approx(model().distance(q, exact=True).distance, abs=1e-9)
+    assert worst.distance == pytest.approx(model().distance(q, exact=True).distance, abs=1e-9)
 
 
 def test_a_warning_leaves_a_motion_safe():

@@ -36,11 +36,11 @@ def test_a_motion_with_room_is_free_with_at_least_so_much():
     assert 0.05 - 1.6e-3 <= found.at_least <= 0.05
     assert found.time == pytest.approx(1.0, abs=0.05)
     assert set(found.pair) == {"ball", "post"}
-    pair = found.series.minima[0]
-    assert pair.upper == pytest.approx(0.05, abs=1e-3)
-    assert not pair.exact
-    gap = pair.points[1] - pair.points[0]
-    assert np.linalg.norm(gap) == pytest.approx(pair.upper)
+    nearest = found.series.minima[0]
+    assert nearest.distance == pytest.approx(0.05, abs=1e-3)
+    assert not nearest.exact
+    gap = nearest.points[1] - nearest.points[0]
+    assert np.linalg.norm(gap) == pytest.approx(nearest.distance)
 
 
 def test_a_collision_is_told_with_its_first_instant_and_its_worst():
@@ -132,13 +132,14 @@ def test_exact_pairs_are_told_as_such_and_bound_from_both_sides():
     assert by_leaves.verdict is CollisionVerdict.COLLIDES
     assert 0 < found.series.exact.sum() < len(model.pairs)
     rank = {pair: k for k, pair in enumerate(model.pairs)}
-    for pair in found.series.minima:
-        k = rank[pair.links]
-        assert pair.exact == found.series.exact[k]
+    for minimum in found.series.minima:
+        k = rank[minimum.pair]
+        assert minimum.exact == found.series.exact[k]
         assert (found.series.lower[:, k] >= by_leaves.series.lower[:, k]).all()
-        assert pair.lower <= pair.upper
-        if pair.exact and pair.upper > 0.0:
-            assert np.linalg.norm(pair.points[1] - pair.points[0]) == pytest.approx(pair.upper)
+        assert minimum.lower <= minimum.distance
+        if minimum.exact and minimum.distance > 0.0:
+            gap = minimum.points[1] - minimum.points[0]
+            assert np.linalg.norm(gap) == pytest.approx(minimum.distance)
     texts = {v.subject: v.text for v in found.violations if v.code is Code.COLLISION}
     assert all("between meshes" in text for text in texts.values())
 

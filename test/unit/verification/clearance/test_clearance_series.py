@@ -29,22 +29,24 @@ def series(model):
 
 
 def test_the_worst_comes_first_with_its_place(model, series):
-    uppers = [pair.upper for pair in series.minima]
-    assert uppers == sorted(uppers)
-    assert {pair.links for pair in series.minima} == set(model.pairs)
+    distances = [minimum.distance for minimum in series.minima]
+    assert distances == sorted(distances)
+    assert {minimum.pair for minimum in series.minima} == set(model.pairs)
     schedule = Schedule(model, random_motion(model, 11, 5, 3))
-    for pair in series.minima:
-        q = schedule.configuration(pair.time)
-        assert model.distances(q)[model.pairs.index(pair.links)] == pytest.approx(pair.upper)
-        one, other = (model.leaf_segments(q)[leaf] for leaf in pair.leaves)
-        assert tuple(model.leaves[leaf].link for leaf in pair.leaves) == pair.links
-        gap = np.linalg.norm(pair.points[1] - pair.points[0])
-        assert gap == pytest.approx(abs(pair.upper), abs=1e-9)
-        for point, ends, leaf in zip(pair.points, (one, other), pair.leaves, strict=True):
+    for minimum in series.minima:
+        q = minimum.q
+        assert (q == schedule.configuration(minimum.time)).all()
+        asked = model.distances(q)[model.pairs.index(minimum.pair)]
+        assert asked == pytest.approx(minimum.distance)
+        one, other = (model.leaf_segments(q)[leaf] for leaf in minimum.leaves)
+        assert tuple(model.leaves[leaf].link for leaf in minimum.leaves) == minimum.pair
+        gap = np.linalg.norm(minimum.points[1] - minimum.points[0])
+        assert gap == pytest.approx(abs(minimum.distance), abs=1e-9)
+        for point, ends, leaf in zip(minimum.points, (one, other), minimum.leaves, strict=True):
             u = ends[1] - ends[0]
             s = np.clip((point - ends[0]) @ u / max(u @ u, 1e-30), 0, 1)
             off = np.linalg.norm(point - ends[0] - s * u)
-            assert off == pytest.approx(model.leaves[leaf].radius, abs=1e-6) or pair.upper < 0
+            assert off == pytest.approx(model.leaves[leaf].radius, abs=1e-6) or minimum.distance < 0
 
 
 def test_envelopes_are_ordered_and_cover_all_of_the_motion(model, series):
@@ -54,20 +56,20 @@ def test_envelopes_are_ordered_and_cover_all_of_the_motion(model, series):
     assert (series.lower <= series.upper).all()
     assert (series.when >= series.edges[:-1, None]).all()
     assert (series.when <= series.edges[1:, None]).all()
-    for pair in series.minima:
-        k = model.pairs.index(pair.links)
-        assert series.lower[:, k].min() == pair.lower
-        assert series.upper[:, k].min() == pair.upper
+    for minimum in series.minima:
+        k = model.pairs.index(minimum.pair)
+        assert series.lower[:, k].min() == minimum.lower
+        assert series.upper[:, k].min() == minimum.distance
 
 
 def test_the_file_has_them_worst_pair_first(series, tmp_path):
     path = tmp_path / "clearance.csv"
     series.write_csv(path)
     header, *rows = list(csv.reader(path.open()))
-    names = [" - ".join(pair.links) for pair in series.minima]
+    names = [" - ".join(minimum.pair) for minimum in series.minima]
     assert header == ["from", "to", *(f"{n} {side}" for n in names for side in ("lower", "upper"))]
     table = np.array(rows, dtype=float)
-    k = series.pairs.index(series.minima[1].links)
+    k = series.pairs.index(series.minima[1].pair)
     assert np.allclose(table[:, 0], series.edges[:-1])
     assert np.allclose(table[:, 4], series.lower[:, k], atol=1e-8)
     assert np.allclose(table[:, 5], series.upper[:, k], atol=1e-8)
