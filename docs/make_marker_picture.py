@@ -25,11 +25,10 @@ from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.motion import read_motion
 from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder
-from collision_monitor.nodes.markers.path_marker_topic import path_markers
+from collision_monitor.nodes.markers.path_marker_topic import approach_points, path_markers
 from collision_monitor.robot.description import Shape
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
-from collision_monitor.self_collision.motion_clearance import approach_points
 
 ROOT = Path(__file__).resolve().parents[1]
 WARN, STOP, SAFE, DANGER = 0.15, 0.02, 0.1, 0.05

@@ -21,12 +21,11 @@ from collision_monitor.robot.angles import apart, whole_turns
 from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.margins import Problem, choose_margins, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
-from collision_monitor.self_collision.motion_clearance import closest_pair
+from collision_monitor.self_collision.motion_clearance import RequiredClearances, closest_pair
 from collision_monitor.self_collision.preparation import (
     velocity_limits,
     with_mimics_within_limits,
 )
-from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
 from collision_monitor.self_collision.settings import AdjustmentSettings
 from collision_monitor.self_collision.stepper import BUFFER, SUBSTEP, Stepper, joint_weights
 

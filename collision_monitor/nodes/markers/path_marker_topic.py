@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import VALUES, duration_message
 from collision_monitor.nodes.markers.markers import (
     MarkerBuilder,
@@ -25,13 +27,56 @@ from collision_monitor.nodes.markers.markers import (
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.hold_supervisor import names_of
-from collision_monitor.self_collision.motion_clearance import ApproachPoints, approach_points
 from collision_monitor.self_collision.trajectory_filter import Job
 from collision_monitor.viewer.clearance_display import CLEAR, CONTACT, NEAR, Rgb
 
 BEFORE, AFTER, FIELD, ZONE, INDEX = "before", "after", "field", "zone", "index"
 _DANGER_COLOUR = (0.8, 0.0, 0.0)
 _WAYPOINTS = 100  # maximum number that is drawn
+
+
+@dataclass(frozen=True, eq=False)
+class ApproachPoints:
+    """The nearest points of two arms at some waypoints, base frame, metres.
+
+    Attributes:
+        points: (n, 2, 3) on the leaf of the right and of the left arm.
+        directions: (n, 3) unit vectors from right to left.
+        distances: (n,) signed.
+    """
+
+    points: np.ndarray
+    directions: np.ndarray
+    distances: np.ndarray
+
+
+def approach_points(
+    model: CollisionModel,
+    right: Collection[str],
+    motion: Motion,
+    held: Mapping[str, float],
+    most: int = 200,
+) -> ApproachPoints:
+    """Nearest points of two arms at no more than ``most`` evenly spaced waypoints, ends included.
+
+    Args:
+        model: with the pairs between the arms only.
+        right: names of the links of the right arm, and of attached objects.
+        motion: of some joints or all.
+        held: position of every joint, for those that the motion does not name.
+        most: at least 2.
+    """
+    count = len(motion.times)
+    rows = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+    rest = np.array([held[name] for name in model.joint_names])
+    whole = motion.of_joints(model.joint_names, rest, model.name)
+    nearest = [model.distance(row) for row in whole.positions[rows]]
+    swap = np.array([found.links[0] not in right for found in nearest])
+    points = np.array([found.points for found in nearest])
+    directions = np.array([found.normal for found in nearest])
+    points[swap] = points[swap][:, ::-1]
+    directions[swap] *= -1.0
+    return ApproachPoints(points, directions, np.array([found.distance for found in nearest]))
 
 
 def path_markers(

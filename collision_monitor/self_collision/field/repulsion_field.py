@@ -36,8 +36,7 @@ from collision_monitor.errors import AdjustmentError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.self_collision.field.arm_pushing import PushedArm
 from collision_monitor.self_collision.margins import Problem, sides
-from collision_monitor.self_collision.motion_clearance import failures
-from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
+from collision_monitor.self_collision.motion_clearance import RequiredClearances, failures
 from collision_monitor.self_collision.stepper import SUBSTEP
 
 _BUFFER = 0.0025  # m beyond d_saf at a waypoint, for dips between waypoints

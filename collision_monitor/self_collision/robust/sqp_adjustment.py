@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 from collision_monitor.self_collision.margins import Problem
-from collision_monitor.self_collision.motion_clearance import Failure
+from collision_monitor.self_collision.motion_clearance import Failure, RequiredClearances
 from collision_monitor.self_collision.preparation import moving_scene_joint
 from collision_monitor.self_collision.robust.detour import (
     Effort,
@@ -26,7 +26,6 @@ from collision_monitor.self_collision.robust.detour import (
     spread,
 )
 from collision_monitor.self_collision.robust.knots import KnottedMotion
-from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
 from collision_monitor.self_collision.robust.smoothing import Smoother
 from collision_monitor.self_collision.stepper import (
     BUFFER,

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What holds along a motion: field, clearances, certificates, contacts, nearest points."""
+"""What holds along a motion: field, clearances, certificates, contacts."""
 
 import math
 from functools import cache
@@ -9,19 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.robots.dual_arm_cases import PAPER, ROOT, between_arms, capsule_model
+from support.robots.dual_arm_cases import PAPER, ROOT, capsule_model
 from support.robots.planar_arms import arm_distance, limits_of, meeting, planar_model
-from support.robots.two_slides import ARMS, JOINTS, distance, model
-from support.robots.two_slides import RADIUS as BALL_RADIUS
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion import read_motion
-from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.margins import Margins, choose_margins
 from collision_monitor.self_collision.motion_clearance import (
-    approach_points,
     failures,
     field_along,
     repulsion,
@@ -165,39 +161,3 @@ def test_no_failure_is_a_proof(a, b, limit):
     elif least > limit + 1e-4:  # what is not so near can be told
         # ... but for what lies between the samples
         assert densely(a, b, 4001) < limit + 1e-4
-
-
-# -- control points: the nearest points of two arms along a motion -----------------------
-
-
-HELD = {**dict.fromkeys(JOINTS, 0.0), "mast_joint": 0.0}
-
-
-@pytest.fixture(scope="module")
-def slides():
-    return between_arms(model(), ARMS)
-
-
-def motion(names, rows):
-    return Motion(tuple(names), np.arange(float(len(rows))), np.array(rows))
-
-
-def test_points_lie_on_the_balls_on_the_line_of_their_centres(slides):
-    rows = np.random.default_rng(0).uniform(-0.3, 0.3, (20, 4))
-    found = approach_points(slides, ARMS[0].links, motion(JOINTS, rows), HELD)
-    for k, (r_x, r_y, l_x, l_y) in enumerate(rows):
-        right, left = np.array([r_x - 0.5, r_y, 0.0]), np.array([l_x + 0.5, l_y, 0.0])
-        along = (left - right) / np.linalg.norm(left - right)
-        assert found.directions[k] == pytest.approx(along)
-        assert found.points[k, 0] == pytest.approx(right + BALL_RADIUS * along)
-        assert found.points[k, 1] == pytest.approx(left - BALL_RADIUS * along)
-        assert found.distances[k] == pytest.approx(distance(r_x, r_y, l_x, l_y))
-
-
-@pytest.mark.parametrize("count", [1, 2, 7, 8, 1000])
-def test_of_many_waypoints_a_few_are_taken_and_both_ends(slides, count):
-    rows = np.linspace(0.0, 0.3, count)[:, None]
-    found = approach_points(slides, ARMS[0].links, motion(["r_x"], rows), HELD, most=7)
-    assert len(found.distances) == min(count, 7)
-    assert found.distances[0] == pytest.approx(0.8 - rows[0, 0])
-    assert found.distances[-1] == pytest.approx(0.8 - rows[-1, 0])

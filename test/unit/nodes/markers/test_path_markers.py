@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""An adjustment as markers: paths, and the field where it pushes."""
+"""An adjustment as markers: paths of the nearest points, and the field where it pushes."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,15 @@ from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no r
 from builtin_interfaces.msg import Time  # isort: skip
 from visualization_msgs.msg import Marker  # isort: skip
 
-from collision_monitor.nodes.markers.path_marker_topic import path_markers  # isort: skip
-from collision_monitor.self_collision.motion_clearance import ApproachPoints  # isort: skip
+from support.robots.dual_arm_cases import between_arms  # isort: skip
+from support.robots.two_slides import ARMS, JOINTS, RADIUS, distance, model  # isort: skip
+
+from collision_monitor.motion.trajectory import Motion  # isort: skip
+from collision_monitor.nodes.markers.path_marker_topic import (  # isort: skip
+    ApproachPoints,
+    approach_points,
+    path_markers,
+)
 
 STAMP = Time(sec=5)
 
@@ -73,3 +80,39 @@ def test_the_zones_of_the_field_are_where_the_arms_come_nearest_and_the_index_is
     assert danger.pose.position == safe.pose.position and danger.pose.position.y == 1.0
     assert text.text == "F = inf m before, 0 m after"
     assert not [m for m in build((0.3,), (0.3,)) if m.ns == "zone"]
+
+
+# -- the nearest points of two arms along a motion --
+
+
+HELD = {**dict.fromkeys(JOINTS, 0.0), "mast_joint": 0.0}
+
+
+@pytest.fixture(scope="module")
+def slides():
+    return between_arms(model(), ARMS)
+
+
+def motion(names, rows):
+    return Motion(tuple(names), np.arange(float(len(rows))), np.array(rows))
+
+
+def test_points_lie_on_the_balls_on_the_line_of_their_centres(slides):
+    rows = np.random.default_rng(0).uniform(-0.3, 0.3, (20, 4))
+    found = approach_points(slides, ARMS[0].links, motion(JOINTS, rows), HELD)
+    for k, (r_x, r_y, l_x, l_y) in enumerate(rows):
+        right, left = np.array([r_x - 0.5, r_y, 0.0]), np.array([l_x + 0.5, l_y, 0.0])
+        along = (left - right) / np.linalg.norm(left - right)
+        assert found.directions[k] == pytest.approx(along)
+        assert found.points[k, 0] == pytest.approx(right + RADIUS * along)
+        assert found.points[k, 1] == pytest.approx(left - RADIUS * along)
+        assert found.distances[k] == pytest.approx(distance(r_x, r_y, l_x, l_y))
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 1000])
+def test_of_many_waypoints_a_few_are_taken_and_both_ends(slides, count):
+    rows = np.linspace(0.0, 0.3, count)[:, None]
+    found = approach_points(slides, ARMS[0].links, motion(["r_x"], rows), HELD, most=7)
+    assert len(found.distances) == min(count, 7)
+    assert found.distances[0] == pytest.approx(0.8 - rows[0, 0])
+    assert found.distances[-1] == pytest.approx(0.8 - rows[-1, 0])
