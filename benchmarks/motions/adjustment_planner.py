@@ -20,11 +20,12 @@ import numpy as np
 from ompl import base, geometric, util
 
 from collision_monitor import CollisionModel
+from collision_monitor.motion.robot_joints import SAME_POSITION
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.margins import Problem, choose_margins
 from collision_monitor.self_collision.motion_clearance import start_limits
-from collision_monitor.self_collision.preparation import configurations, refined, standing
+from collision_monitor.self_collision.preparation import configurations, limited, refined
 from collision_monitor.self_collision.robust.detour import spread
 from collision_monitor.verification.clearance.schedule import rest_configuration
 
@@ -71,7 +72,7 @@ def plan(
     rest = rest_configuration(model, {})
     start = rest.copy()
     start[model.columns_of(motion.joint_names)] = motion.positions[0]
-    model = standing(model, start)
+    model = limited(model, (), start, beyond=SAME_POSITION)
     motion = refined(motion)
     desired = configurations(model, motion, rest)
     columns = [model.columns_of(arm.joint_names) for arm in arms]

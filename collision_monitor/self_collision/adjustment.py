@@ -20,6 +20,7 @@ from collision_monitor.errors import (
     NothingToCheckError,
 )
 from collision_monitor.monitoring.settings import STOPPING_SECONDS
+from collision_monitor.motion.robot_joints import SAME_POSITION
 from collision_monitor.motion.trajectory import NANO, Motion, Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
@@ -42,12 +43,10 @@ from collision_monitor.self_collision.possible_distances import add_possible_dis
 from collision_monitor.self_collision.preparation import (
     checked,
     configurations,
+    limited,
     moving_scene_joint,
     refined,
-    standing,
     velocity_limits,
-    with_mimics_within_limits,
-    within,
 )
 from collision_monitor.self_collision.retiming import retime
 from collision_monitor.self_collision.robust.detour import Effort
@@ -202,8 +201,7 @@ def adjust(
         raise ConfigurationError(f"held (--q): {', '.join(both)}: the motion moves this joint")
     start = rest.copy()
     start[model.columns_of(given.joint_names)] = given.positions[0]
-    model = within(model, settings.position_limits, start)
-    model = standing(with_mimics_within_limits(model, given.joint_names, start), start)
+    model = limited(model, given.joint_names, start, settings.position_limits, SAME_POSITION)
     # Reports invalid waypoints by their original index.
     desired = configurations(model, given, rest)
     named = set(given.joint_names)

@@ -22,10 +22,7 @@ from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.margins import Problem, choose_margins, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.motion_clearance import RequiredClearances, closest_pair
-from collision_monitor.self_collision.preparation import (
-    velocity_limits,
-    with_mimics_within_limits,
-)
+from collision_monitor.self_collision.preparation import limited, velocity_limits
 from collision_monitor.self_collision.settings import AdjustmentSettings
 from collision_monitor.self_collision.stepper import BUFFER, SUBSTEP, Stepper, joint_weights
 
@@ -83,7 +80,7 @@ class Streamer:
         """
         q = self._configuration("q", q)
         names = [name for arm in self.arms for name in arm.joint_names]
-        self.model = with_mimics_within_limits(self._robot, names, q)
+        self.model = limited(self._robot, names, q)
         margins = choose_margins(self.model, self.arms, q[None, :], *self._distances, ends=False)
         problem = Problem(
             self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._able

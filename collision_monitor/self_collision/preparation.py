@@ -16,7 +16,6 @@ import numpy as np
 from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import time_text
 from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
-from collision_monitor.motion.robot_joints import SAME_POSITION
 from collision_monitor.motion.trajectory import NANO, Motion, check_times
 from collision_monitor.robot.angles import TURN, limits_beside
 from collision_monitor.robot.bodies import leading_joint
@@ -125,34 +124,6 @@ def configurations(model: CollisionModel, motion: Motion, rest: np.ndarray) -> n
     return positions
 
 
-def standing(model: CollisionModel, start: np.ndarray) -> CollisionModel:
-    """The model with position limits extended to the ``start`` (nq,) of a motion.
-
-    Sensors may report a robot slightly beyond a limit. A start position beyond a limit by at most
-    `SAME_POSITION` replaces the limit.
-    """
-    lower, upper = model.position_limits
-    beyond = np.maximum(lower - start, start - upper)
-    off = (beyond > 0.0) & (beyond <= SAME_POSITION)
-    if not off.any():
-        return model
-    return _limited(
-        model,
-        np.where(off, np.minimum(lower, start), lower),
-        np.where(off, np.maximum(upper, start), upper),
-    )
-
-
-def _limited(model: CollisionModel, lower: np.ndarray, upper: np.ndarray) -> CollisionModel:
-    """A copy of the model with position limits (nq,), and ranges to sample within them."""
-    copied = copy.copy(model)
-    bounded = np.isfinite([lower, upper])
-    copied.unlimited = ~bounded
-    copied.lower = np.where(bounded[0], lower, np.where(bounded[1], upper - TURN, model.lower))
-    copied.upper = np.where(bounded[1], upper, np.where(bounded[0], lower + TURN, model.upper))
-    return copied
-
-
 def moving_scene_joint(
     model: CollisionModel, names: Sequence[str], positions: np.ndarray
 ) -> str | None:
@@ -190,15 +161,31 @@ def velocity_limits(
 _COPIES: WeakKeyDictionary[CollisionModel, dict[tuple, CollisionModel]] = WeakKeyDictionary()
 
 
-def with_mimics_within_limits(
-    model: CollisionModel, names: Collection[str], start: np.ndarray
+def limited(
+    model: CollisionModel,
+    names: Collection[str],
+    start: np.ndarray,
+    given: Mapping[str, tuple[float, float]] | None = None,
+    beyond: float = 0.0,
 ) -> CollisionModel:
-    """A copy of the model in which joints ``names`` have limits that their mimic joints keep, too.
+    """A copy of the model with the position limits of a motion, and ranges to sample within them.
 
-    Position limits of a mimic joint that its leader cannot keep are left out. Those of an endless
-    leader are moved by whole turns to its position at the ``start`` (nq,).
+    Those of endless joints are moved by whole turns to their positions at the start.
+
+    Args:
+        model: the robot and its scene.
+        names: of joints that move: they have limits that their mimic joints keep, too, except
+            those that the leader cannot keep.
+        start: (nq,) configuration at the start.
+        given: tighter limits by joint.
+        beyond: sensors may report a robot slightly beyond a limit; a start beyond a limit by at
+            most this, radians or metres, replaces the limit.
+
+    Raises:
+        ConfigurationError: ``given`` is no mapping, or has an unknown joint, not two numbers, or
+            an empty range.
     """
-    lower, upper = (limits.copy() for limits in model.position_limits)
+    lower, upper = _narrowed(model, given, start)
     for joint, leader, gain, offset in mimics(model):
         column = model.joint_names.index(leader)
         low, high = sorted((end - offset) / gain for end in (joint.lower, joint.upper))
@@ -207,54 +194,45 @@ def with_mimics_within_limits(
         low, high = max(low, lower[column]), min(high, upper[column])
         if leader in names and joint.kind != "continuous" and low <= high:
             lower[column], upper[column] = low, high
+    lower = np.where(lower - start <= beyond, np.minimum(lower, start), lower)
+    upper = np.where(start - upper <= beyond, np.maximum(upper, start), upper)
     if np.array_equal([lower, upper], model.position_limits):
         return model
     copies = _COPIES.setdefault(model, {})
     key = (*lower.tolist(), *upper.tolist())
     if key not in copies:
         copies.clear()
-        copies[key] = _limited(model, lower, upper)
+        copied = copies[key] = copy.copy(model)
+        below, above = copied.unlimited = ~np.isfinite([lower, upper])
+        copied.lower = np.where(below, np.where(above, model.lower, upper - TURN), lower)
+        copied.upper = np.where(above, np.where(below, model.upper, lower + TURN), upper)
     return copies[key]
 
 
-def within(
-    model: CollisionModel,
-    position_limits: Mapping[str, tuple[float, float]] | None,
-    start: np.ndarray,
-) -> CollisionModel:
-    """A copy of the model with tighter position limits.
-
-    Those of endless joints are moved by whole turns to their positions at the ``start`` (nq,).
-
-    Raises:
-        ConfigurationError: no mapping, an unknown joint, not two numbers, or an empty range.
-    """
-    if position_limits is None:
-        return model
-    if not isinstance(position_limits, Mapping):
+def _narrowed(
+    model: CollisionModel, given: Mapping[str, tuple[float, float]] | None, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Position limits (nq,) of the model that are ``given`` too; see `limited`."""
+    lower, upper = model.position_limits
+    if given is not None and not isinstance(given, Mapping):
         raise ConfigurationError(
-            f"position_limits: {position_limits!r} is not a mapping of joints to (lower, upper)"
+            f"position_limits: {given!r} is not a mapping of joints to (lower, upper)"
         )
-    if not position_limits:
-        return model
-    every = [limits.copy() for limits in model.position_limits]
-    for name, limits in position_limits.items():
+    for name, limits in (given or {}).items():
         if name not in model.joint_names:
             raise ConfigurationError(f"position_limits: '{model.name}' has no joint '{name}'")
         column = model.joint_names.index(name)
-        lower, upper = _two_numbers(name, limits)
+        low, high = _two_numbers(name, limits)
         if model.bodies.endless[column]:
-            lower, upper = limits_beside(lower, upper, float(start[column]))
-        robot_limits = every[0][column], every[1][column]
-        every[0][column], every[1][column] = (
-            max(robot_limits[0], lower), min(robot_limits[1], upper)
-        )  # fmt: skip
-        if math.isnan(lower) or math.isnan(upper) or every[0][column] > every[1][column]:
+            low, high = limits_beside(low, high, float(start[column]))
+        least, most = max(lower[column], low), min(upper[column], high)
+        if math.isnan(low) or math.isnan(high) or least > most:
             raise ConfigurationError(
-                f"position_limits: {name}: {lower:g} .. {upper:g} does not overlap the "
-                f"limits of the robot, {robot_limits[0]:g} .. {robot_limits[1]:g}"
+                f"position_limits: {name}: {low:g} .. {high:g} does not overlap the "
+                f"limits of the robot, {lower[column]:g} .. {upper[column]:g}"
             )
-    return _limited(model, *every)
+        lower[column], upper[column] = least, most
+    return lower, upper
 
 
 def _two_numbers(name: str, limits: object) -> tuple[float, float]:

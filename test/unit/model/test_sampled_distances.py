@@ -17,7 +17,7 @@ from collision_monitor.monitoring.monitor import Level
 from collision_monitor.robot.composed import Mounted, compose
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
-from collision_monitor.self_collision.preparation import within
+from collision_monitor.self_collision.preparation import limited
 
 # A ball on a slide that stays 45 to 65 mm from a post, and one in a shelf that it overlaps.
 URDF = robot(
@@ -340,7 +340,7 @@ def test_shares_are_those_of_random_configurations_at_any_distance(distance):
 def test_narrower_position_limits_do_not_change_the_table_of_a_robot():
     model = two_boxes(0.02, upper=1.0, lower=-0.03)
     limits = {name: (0.5, 0.6) for name in model.joint_names}
-    narrow = within(model, limits, np.zeros(2))
+    narrow = limited(model, model.joint_names, np.zeros(2), limits)
     assert (narrow.distances(narrow.lower) > 0.15).all()
     near = narrow.sampled_distances(exact=False).quantiles  # first of all, and kept for the robot
     whole = two_boxes(0.02, upper=1.0, lower=-0.03).sampled_distances(exact=False).quantiles
