@@ -18,7 +18,7 @@ import yaml
 from scipy.interpolate import PPoly
 
 from collision_monitor.common.files import write_text
-from collision_monitor.common.text import six_digits, time_text
+from collision_monitor.common.text import time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 
 # -- tables --
@@ -204,18 +204,7 @@ class Trajectory:
         for part in (velocities, accelerations):
             missing = np.full(tables[0].shape, np.nan)
             tables.append(missing if part is None else np.asarray(part, dtype=float))
-        shape = (len(times), len(joint_names))
-        for name, part in zip(("positions", "velocities", "accelerations"), tables, strict=True):
-            if part.shape != shape:
-                raise TrajectoryError(f"{name} have shape {part.shape}, not {shape}")
-            finite = np.isfinite(part).all(axis=1)
-            if part is not tables[0]:
-                finite |= np.isnan(part).all(axis=1)
-            if not finite.all():
-                row = int(np.flatnonzero(~finite)[0])
-                values = six_digits(part[row])
-                raise TrajectoryError(f"{name} of point {row} are not finite: {values}")
-        check_times(times)
+        check_points(joint_names, times, *tables)
         times = times - times[0]
         if len(times) == 1:  # a single point: at rest
             times, tables = np.array([0.0, 1e-9]), [row.repeat(2, axis=0) for row in tables]
@@ -274,10 +263,12 @@ def _coefficients(
     return out if with_a.any() else out[2:]
 
 
-def check_times(times: np.ndarray) -> None:
-    """Raise TrajectoryError unless ``times`` (n,), seconds, are those of a trajectory.
+def check_points(joint_names: Sequence[str], times: np.ndarray, *tables: np.ndarray) -> None:
+    """Raise TrajectoryError unless these are points of a trajectory.
 
-    They are finite, increase by `SHORTEST` at least, and by `LONGEST` in all at most.
+    ``times`` (n,), seconds, are finite, increase by `SHORTEST` at least, and by `LONGEST` in all at
+    most. ``tables`` (n, joints) are positions, velocities and accelerations; they are finite, but
+    for rows of NaN of the latter two.
     """
     if times.ndim != 1 or len(times) == 0:
         raise TrajectoryError(f"times have shape {times.shape}, not (n,) with at least one point")
@@ -302,6 +293,19 @@ def check_times(times: np.ndarray) -> None:
             f"points {k} and {k + 1} are {gaps[k]:g} s apart, less than the minimum of "
             f"{SHORTEST:g} s; are its times in seconds?"
         )
+    shape = (len(times), len(joint_names))
+    for name, table in zip(("positions", "velocities", "accelerations"), tables, strict=False):
+        if table.shape != shape:
+            raise TrajectoryError(f"{name} have shape {table.shape}, not {shape}")
+        bad = ~np.isfinite(table)
+        if name != "positions":
+            bad[np.isnan(table).all(axis=1)] = False
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise TrajectoryError(
+                f"{name} of point {row} are not finite: {table[row, column]} for joint "
+                f"'{joint_names[column]}' at {time_text(times[row])}"
+            )
 
 
 def hermite(

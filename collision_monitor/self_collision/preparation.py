@@ -16,7 +16,7 @@ import numpy as np
 from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import time_text
 from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
-from collision_monitor.motion.trajectory import NANO, Motion, check_times
+from collision_monitor.motion.trajectory import NANO, Motion, check_points
 from collision_monitor.robot.angles import TURN, limits_beside
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint
@@ -40,15 +40,11 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
     try:
         times = np.array(motion.times, dtype=float)
         positions = np.array(motion.positions, dtype=float)
+        check_points(names, times, positions)
+    except TrajectoryError as error:
+        raise MotionError(str(error)) from None
     except (TypeError, ValueError) as error:
         raise MotionError(f"times and positions are not arrays of numbers: {error}") from None
-    if times.ndim != 1 or positions.shape != (len(times), len(names)):
-        raise MotionError(
-            f"times of shape {times.shape} and positions of shape {positions.shape} for "
-            f"{len(names)} joints, not (n,) and (n, {len(names)})"
-        )
-    if not len(times):
-        raise MotionError("the motion has no waypoints")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise MotionError(f"the motion names '{twice[0]}' twice")
@@ -57,17 +53,6 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
         raise MotionError(
             f"'{model.name}' has no joint {', '.join(map(repr, unknown))}; it has "
             f"{', '.join(model.joint_names)}"
-        )
-    try:
-        check_times(times)
-    except TrajectoryError as error:
-        raise MotionError(str(error)) from None
-    bad = np.argwhere(~np.isfinite(positions))
-    if len(bad):
-        k, column = bad[0].tolist()
-        raise MotionError(
-            f"waypoint {k} at {time_text(times[k])}: joint '{names[column]}' is at "
-            f"{positions[k, column]}"
         )
     return Motion(names, times, positions)
 

@@ -49,11 +49,12 @@ def test_it_rests_beyond_its_ends():
         ([0.0, 1e308], [np.zeros((2, 2))], r"takes 1e\+308 s, more than the maximum of 1e\+08 s"),
         ([0.0, 1e-308], [np.zeros((2, 2))], "points 0 and 1 are 1e-308 s apart"),
         ([0.0, 1.0], [np.zeros((2, 3))], r"positions have shape \(2, 3\), not \(2, 2\)"),
-        ([0.0, 1.0], [np.full((2, 2), np.inf)], "positions of point 0 are not finite"),
+        ([0.0, 1.0], [np.full((2, 2), np.inf)], "positions of point 0 are not finite: inf for"),
         ([0.0, 1.0], [np.zeros((2, 2)), None, np.zeros((2, 2))], "without velocities"),
         ([0.0, 1.0], [np.zeros((2, 2)), np.zeros((1, 2))], "velocities have shape"),
         ([0.0, 1.0], [np.zeros((2, 2)), np.full((2, 2), np.inf)], "velocities of point 0 are not"),
         ([0.0, 1.0], [np.zeros((2, 2)), [[0, 0], [0, np.nan]]], "velocities of point 1 are not"),
+        (0.0, [np.zeros((1, 2))], r"times have shape \(\), not \(n,\)"),
     ],
 )
 def test_bad_points_are_refused_by_name(times, rows, message):

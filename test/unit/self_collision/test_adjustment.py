@@ -901,13 +901,13 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("motion", "says"),
     [
-        (Motion(JOINTS, np.empty(0), np.empty((0, 14))), "no waypoints"),
+        (Motion(JOINTS, np.empty(0), np.empty((0, 14))), "at least one point"),
         (changed(3, 2, 9.0), "waypoint 3 at 3 s: joint 'right_joint_3' is at 9, beyond its limits"),
-        (changed(3, 2, np.nan), "waypoint 3 at 3 s: joint 'right_joint_3' is at nan"),
+        (changed(3, 2, np.nan), "of point 3 are not finite: nan for joint 'right_joint_3' at 3 s"),
         (Motion(("nose", *JOINTS[1:]), MOTION.times, MOTION.positions), "no joint 'nose'"),
         (Motion((JOINTS[1], *JOINTS[1:]), MOTION.times, MOTION.positions), "twice"),
-        (Motion(JOINTS[:5], MOTION.times, MOTION.positions), r"positions of shape \(63, 14\)"),
-        (Motion(JOINTS, MOTION.times[:9], MOTION.positions), r"times of shape \(9,\)"),
+        (Motion(JOINTS[:5], MOTION.times, MOTION.positions), r"positions have shape \(63, 14\)"),
+        (Motion(JOINTS, MOTION.times[:9], MOTION.positions), r"shape \(63, 14\), not \(9, 14\)"),
         (Motion(JOINTS, MOTION.times[::-1], MOTION.positions), "time of point 1 is 61 s, not"),
         (Motion(JOINTS, np.nan * MOTION.times, MOTION.positions), "time of point 0 is not finite"),
         (Motion(JOINTS, ["soon"], [["far"] * 14]), "not arrays of numbers"),
