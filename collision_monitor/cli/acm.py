@@ -27,6 +27,8 @@ from collision_monitor.acm.srdf_exemptions import (
 from collision_monitor.cli.options import (
     Exit,
     LiveProgress,
+    add_flag,
+    add_option,
     add_setting,
     check_outputs,
     files_read,
@@ -70,23 +72,13 @@ def add_parser(commands: Any) -> None:
     add_robot_arguments(parser)
     add_setting(parser, settings_of(Recipe)["visual_meshes"], None)
     given = parser.add_mutually_exclusive_group()
-    given.add_argument("--srdf", help="SRDF file; its exemptions, groups and all else are kept")
-    given.add_argument("--audit", metavar="SRDF", help="check the exemptions of this SRDF")
-    parser.add_argument(
-        "--output", type=output_path, metavar="SRDF", help="write an SRDF with the exemptions"
-    )
-    parser.add_argument(
-        "--renew", action="store_true",
-        help="ignore the exemptions of --srdf and decide all pairs again",
-    )  # fmt: skip
-    parser.add_argument(
-        "--proved-only", action="store_true",
-        help="exempt no pair that never met in samples, without a proof",
-    )  # fmt: skip
-    parser.add_argument(
-        "--default-pose", action="store_true",
-        help="exempt pairs that meet with all joints at zero, though they can be apart elsewhere",
-    )  # fmt: skip
+    add_option(given, "--srdf", "SRDF file; its exemptions, groups and all else are kept")
+    add_option(given, "--audit SRDF", "check the exemptions of this SRDF")
+    add_option(parser, "--output SRDF", "write an SRDF with the exemptions", type=output_path)
+    add_flag(parser, "--renew", "ignore the exemptions of --srdf and decide all pairs again")
+    add_flag(parser, "--proved-only", "exempt no pair that never met in samples, without a proof")
+    add_flag(parser, "--default-pose", "exempt pairs that meet with all joints at zero, though "
+             "they can be apart elsewhere")  # fmt: skip
     always = Setting(
         "always", 0.95, "pairs that meet in at least this share of the samples count as always "
         "meeting, as do pairs that a monitor leaves out", most=1.0, positive=True,
@@ -94,7 +86,7 @@ def add_parser(commands: Any) -> None:
     add_setting(parser, always, "SHARE")
     for each in settings_of(SearchSettings).values():
         add_setting(parser, each, None)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_flag(parser, "--json", "print JSON")
     parser.set_defaults(run=run, parser=parser)
 
 

@@ -15,22 +15,28 @@ from collision_monitor.cli import adjust_report
 from collision_monitor.cli.options import (
     Exit,
     add_bag_arguments,
+    add_flag,
+    add_option,
     add_positions_argument,
     add_setting,
-    check_bag_arguments,
     check_outputs,
     files_read,
     output_path,
     parse_positions,
     print_json,
 )
-from collision_monitor.cli.robots import add_model_arguments, add_soft_limits, load_model
+from collision_monitor.cli.robots import (
+    add_model_arguments,
+    add_soft_limits,
+    load_model,
+    opened_motions,
+    read_motions,
+)
 from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import AdjustmentError, JointLimitsError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.motion import Motion, read_motion, write_motion
-from collision_monitor.motion.motion_files import open_motion
+from collision_monitor.motion import Motion, write_motion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.limits import JointLimits, tightened_limits, urdf_limits
@@ -71,29 +77,21 @@ def add_parser(commands: Any) -> None:
         "command file",
     )
     add_bag_arguments(parser)
-    parser.add_argument(
-        "--output", type=output_path, metavar="FILE",
-        help="write the adjusted motion: *.yaml as JointTrajectory, others as CSV",
-    )  # fmt: skip
+    add_option(parser, "--output FILE", "write the adjusted motion: *.yaml as JointTrajectory, "
+               "others as CSV", type=output_path)  # fmt: skip
     add_setting(parser, _SETTINGS["safe_distance"], "METRES")
     add_setting(parser, _SETTINGS["danger_distance"], "METRES")
     add_setting(parser, _SETTINGS["method"], None)
-    parser.add_argument(
-        "--arms", type=_names, metavar="RIGHT,LEFT",
-        help="groups of the SRDF, or base_link:tip_link, of one arm or more; detected if not given",
-    )  # fmt: skip
+    add_option(parser, "--arms RIGHT,LEFT", "groups of the SRDF, or base_link:tip_link, of one arm "
+               "or more; detected if not given", type=_names)  # fmt: skip
     add_setting(parser, _SETTINGS["yielding"], "ARM")
     add_setting(parser, _SETTINGS["tip_weight"], "W")
-    parser.add_argument(
-        "--limits", metavar="FILE",
-        help="joint_limits.yaml: accelerations, jerks, and limits tighter than in the URDF",
-    )  # fmt: skip
+    add_option(parser, "--limits FILE", "joint_limits.yaml: accelerations, jerks, and limits "
+               "tighter than in the URDF")  # fmt: skip
     add_soft_limits(parser)
     add_positions_argument(parser, "positions of joints that the motion does not move")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--plot", type=output_path, metavar="PNG", help="draw joints, clearance and index over time"
-    )
+    add_flag(parser, "--json", "print JSON")
+    add_option(parser, "--plot PNG", "draw joints, clearance and index over time", type=output_path)
     parser.set_defaults(run=run)
 
 
@@ -102,12 +100,9 @@ def run(options: argparse.Namespace) -> int:
     check_outputs(options, ("output", "plot"), files_read(options, _READ))
     if options.plot:
         adjust_report.require_plot(options.plot)
-    file = open_motion(options.motion)  # errors in it are reported before the model is loaded
-    check_bag_arguments(options, [file.path])
+    files = opened_motions(options, [options.motion])
     model = load_model(options)
-    motion = read_motion(
-        file, model.robot, topic=options.topic, stamps=options.stamps, scene=model.scene
-    )
+    _, motion = read_motions(options, files, model)[0]
     held = _held(options.q, model, motion)
     tighter = _limits_of_leaders(options.limits, options.soft_limits, model)
     limits = _limits(tighter)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.options import add_setting
+from collision_monitor.cli.options import add_option, add_setting
 from collision_monitor.cli.view import add_page_arguments, announce
 from collision_monitor.common.lazy_imports import install_command
 from collision_monitor.common.settings import Setting
@@ -41,22 +41,15 @@ def add_parser(commands: Any) -> None:
     takes = "how long the command takes at full speed"
     add_setting(parser, Setting("seconds", 10.0, takes, least=1.0, most=3600.0), None)
     add_setting(parser, Setting("rate", 100.0, "joint states a second", least=1.0, most=1e3), None)
-    parser.add_argument(
-        "--narrow-phase", choices=NARROW_PHASES, default=MonitorSettings.narrow_phase,
-        help="distances of leaves, of the meshes, or of the meshes where leaves are near",
-    )  # fmt: skip
-    parser.add_argument(
-        "--record", metavar="FILE.mcap",
-        help="record the stop; 'verify' replays it, Foxglove and 'ros2 bag' open it",
-    )  # fmt: skip
-    parser.add_argument(
-        "--page", action=argparse.BooleanOptionalAction, default=None,
-        help="serve the page (by default on a terminal, and with --keep)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--keep", action=argparse.BooleanOptionalAction, default=None,
-        help="keep serving the page after the motion, until Ctrl-C (by default on a terminal)",
-    )  # fmt: skip
+    add_option(parser, "--narrow-phase", "distances of leaves, of the meshes, or of the meshes "
+               "where leaves are near", choices=NARROW_PHASES,
+               default=MonitorSettings.narrow_phase)  # fmt: skip
+    add_option(parser, "--record FILE.mcap",
+               "record the stop; 'verify' replays it, Foxglove and 'ros2 bag' open it")  # fmt: skip
+    add_option(parser, "--page", "serve the page (by default on a terminal, and with --keep)",
+               action=argparse.BooleanOptionalAction, default=None)  # fmt: skip
+    add_option(parser, "--keep", "keep serving the page after the motion, until Ctrl-C (by default "
+               "on a terminal)", action=argparse.BooleanOptionalAction, default=None)  # fmt: skip
     add_page_arguments(parser)
     parser.set_defaults(run=run, parser=parser)
 

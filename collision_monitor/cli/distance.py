@@ -7,7 +7,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from collision_monitor.cli.options import add_positions_argument, parse_configuration, print_json
+from collision_monitor.cli.options import (
+    add_flag,
+    add_positions_argument,
+    parse_configuration,
+    print_json,
+)
 from collision_monitor.cli.robots import add_model_arguments, load_model
 
 
@@ -20,11 +25,9 @@ def add_parser(commands: Any) -> None:
     )
     add_model_arguments(parser)
     add_positions_argument(parser, "joint positions")
-    parser.add_argument(
-        "--exact", action="store_true",
-        help="the distance of the shapes themselves instead of the leaves around them",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_flag(parser, "--exact",
+             "the distance of the shapes themselves instead of the leaves around them")  # fmt: skip
+    add_flag(parser, "--json", "print JSON")
     parser.set_defaults(run=run)
 
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from collision_monitor.cli.options import (
     LiveProgress,
+    add_flag,
+    add_option,
     add_positions_argument,
     check_outputs,
     files_read,
@@ -75,24 +77,15 @@ def add_parser(commands: Any) -> None:
         ),
     )
     add_model_arguments(parser)
-    parser.add_argument(
-        "--thresholds", metavar="FILE",
-        help="file of thresholds (YAML): its rules decide which pairs are checked, and the "
-        "distances of pairs near by design; those with rules for both are not listed",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print JSON, in metres")
-    parser.add_argument(
-        "--output", type=output_path, metavar="YAML", help="write the leaves, for --leaves"
-    )
-    parser.add_argument(
-        "--picture", type=png_path, metavar="PNG", help="draw the robot in its leaves"
-    )
-    parser.add_argument(
-        "--boxes", type=int, metavar="LEVEL",
-        help="in the picture: instead of leaves, this level of the boxes over the triangles, and "
-        "the boxes and triangles of the nearest two links that meet (see --hierarchy); 0: the "
-        "boxes of links",
-    )  # fmt: skip
+    add_option(parser, "--thresholds FILE", "file of thresholds (YAML): its rules decide which "
+               "pairs are checked, and the distances of pairs near by design; those with rules for "
+               "both are not listed")  # fmt: skip
+    add_flag(parser, "--json", "print JSON, in metres")
+    add_option(parser, "--output YAML", "write the leaves, for --leaves", type=output_path)
+    add_option(parser, "--picture PNG", "draw the robot in its leaves", type=png_path)
+    add_option(parser, "--boxes LEVEL", "in the picture: instead of leaves, this level of the "
+               "boxes over the triangles, and the boxes and triangles of the nearest two links "
+               "that meet (see --hierarchy); 0: the boxes of links", type=int)  # fmt: skip
     add_positions_argument(parser, "joint positions of the picture")
     parser.set_defaults(run=run)
 

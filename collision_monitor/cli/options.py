@@ -53,22 +53,6 @@ def value_of(setting: Setting) -> Callable[[str], Any]:
     return convert
 
 
-def add_setting(
-    parser: argparse._ActionsContainer, setting: Setting, metavar: str | None, flag: str = ""
-) -> None:
-    """Add the option of a setting; ``flag`` is its name if it differs from that of the setting."""
-    flag = flag or f"--{setting.name.replace('_', '-')}"
-    if setting.default is False:
-        parser.add_argument(flag, dest=setting.name, action="store_true", help=setting.text)
-        return
-    has_default = setting.default != ""
-    parser.add_argument(
-        flag, dest=setting.name, type=value_of(setting), choices=setting.choices or None,
-        default=setting.default if has_default else None, metavar=metavar,
-        help=f"{setting.text}{' (default %(default)s)' * has_default}",
-    )  # fmt: skip
-
-
 def vector(lengths: Sequence[int], expected: str) -> Callable[[str], tuple[float, ...]]:
     """Type of an option: comma-separated finite numbers; ``lengths`` are the allowed counts."""
 
@@ -125,15 +109,54 @@ def png_path(text: str) -> Path:
     return path
 
 
+# -- options --
+
+
+def add_flag(parser: argparse._ActionsContainer, flag: str, text: str) -> None:
+    """Add an option without a value; ``text`` is its help."""
+    parser.add_argument(flag, action="store_true", help=text)
+
+
+def add_option(
+    parser: argparse._ActionsContainer, usage: str, text: str, many: bool = False, **others: Any
+) -> None:
+    """Add an option with a value.
+
+    Args:
+        parser: of the command, or a group.
+        usage: ``--limits FILE``, the option and what its value is called in the help; ``--limits``
+            alone calls it as the option.
+        text: its help.
+        many: it may be given several times; the result is a list.
+        others: further arguments of ``add_argument``.
+    """
+    flag, _, metavar = usage.partition(" ")
+    if many:
+        others |= {"action": "append", "default": []}
+    parser.add_argument(flag, metavar=metavar or None, help=text, **others)
+
+
+def add_setting(
+    parser: argparse._ActionsContainer, setting: Setting, metavar: str | None, flag: str = ""
+) -> None:
+    """Add the option of a setting; ``flag`` is its name if it differs from that of the setting."""
+    flag = flag or f"--{setting.name.replace('_', '-')}"
+    if setting.default is False:
+        parser.add_argument(flag, dest=setting.name, action="store_true", help=setting.text)
+        return
+    has_default = setting.default != ""
+    parser.add_argument(
+        flag, dest=setting.name, type=value_of(setting), choices=setting.choices or None,
+        default=setting.default if has_default else None, metavar=metavar,
+        help=f"{setting.text}{' (default %(default)s)' * has_default}",
+    )  # fmt: skip
+
+
 def add_bag_arguments(parser: argparse._ActionsContainer) -> None:
     """Add ``--topic`` and ``--stamps``."""
-    parser.add_argument(
-        "--topic", action="append", help="topic of a bag; may be given several times"
-    )
-    parser.add_argument(
-        "--stamps", choices=("header", "receive"), default="header",
-        help="times of a bag: those in headers, or of recording (default %(default)s)",
-    )  # fmt: skip
+    add_option(parser, "--topic", "topic of a bag; may be given several times", action="append")
+    add_option(parser, "--stamps", "times of a bag: those in headers, or of recording (default "
+               "%(default)s)", choices=("header", "receive"), default="header")  # fmt: skip
 
 
 def topic_of(options: argparse.Namespace, path: Path) -> list[str] | None:
@@ -160,11 +183,9 @@ def check_bag_arguments(options: argparse.Namespace, paths: Sequence[Path]) -> N
 
 def add_positions_argument(parser: argparse._ActionsContainer, what: str) -> None:
     """Add ``--q``, described by ``what`` it sets; see `parse_configuration`."""
-    parser.add_argument(
-        "--q", default="", metavar="JOINT=VALUE,...",
-        help=f"{what}, radians or metres; joints not named are at zero, or at the nearer limit "
-        "where zero is outside the limits",
-    )  # fmt: skip
+    add_option(parser, "--q JOINT=VALUE,...",
+               f"{what}, radians or metres; joints not named are at zero, or at the nearer limit "
+               "where zero is outside the limits", default="")  # fmt: skip
 
 
 def parse_configuration(text: str, model: CollisionModel) -> np.ndarray:

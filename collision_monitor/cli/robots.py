@@ -6,16 +6,20 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from collision_monitor.cli.options import (
     LiveProgress,
+    add_flag,
+    add_option,
     add_setting,
+    check_bag_arguments,
     input_path,
     timed_motion,
+    topic_of,
     vector,
 )
 from collision_monitor.common.compiled import log_compiling
@@ -32,6 +36,8 @@ from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
+from collision_monitor.motion import Motion, read_motion
+from collision_monitor.motion.motion_files import MotionFile, open_motion
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import Scene, load_scene
 
@@ -48,25 +54,19 @@ _ROOT = "root of both robots"  # which is no name of a link in their URDFs
 def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the URDF and ``--package-dir``."""
     parser.add_argument("urdf", help="URDF file of the robot")
-    parser.add_argument(
-        "--package-dir", action="append", default=[], metavar="DIR",
-        help="folder that holds packages, at any depth, for package://; may be given several times",
-    )  # fmt: skip
+    add_option(parser, "--package-dir DIR", "folder that holds packages, at any depth, for "
+               "package://; may be given several times", many=True)  # fmt: skip
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the URDF, ``--srdf``, ``--package-dir``, ``--scene`` and options of leaves."""
     add_robot_arguments(parser)
-    parser.add_argument(
-        "--srdf", type=input_path, help="SRDF file; its disabled pairs are not checked"
-    )
+    add_option(parser, "--srdf", "SRDF file; its disabled pairs are not checked", type=input_path)
     of_model = settings_of(Recipe)
     for name in ("visual_meshes", "scene", "leaves"):
         add_setting(parser, of_model[name], "FILE")
-    parser.add_argument(
-        "--unchecked-leaves", action="store_true",
-        help="use the leaves of a file even if they do not enclose the robot",
-    )  # fmt: skip
+    add_flag(parser, "--unchecked-leaves",
+             "use the leaves of a file even if they do not enclose the robot")  # fmt: skip
     of_fit = settings_of(FitSettings)
     add_setting(parser, of_fit["max_leaves_per_link"], "N", "--max-leaves")
     add_setting(parser, of_fit["leaf_tolerance"], "METRES")
@@ -79,10 +79,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_soft_limits(parser: Any) -> None:
     """Add ``--soft-limits`` to a parser or a group."""
-    parser.add_argument(
-        "--soft-limits", action="store_true",
-        help="keep the soft position limits (safety_controller) of the URDF, as MoveIt does",
-    )  # fmt: skip
+    add_flag(parser, "--soft-limits", "keep the soft position limits (safety_controller) of the "
+             "URDF, as MoveIt does")  # fmt: skip
 
 
 def loading_limits(options: argparse.Namespace) -> LoadingLimits:
@@ -151,23 +149,16 @@ _place = vector((3, 6), "X,Y,Z in metres, or X,Y,Z,ROLL,PITCH,YAW with radians")
 def add_second_robot(parser: argparse.ArgumentParser) -> None:
     """Add ``--other`` and its options."""
     group = parser.add_argument_group("a second robot")
-    group.add_argument("--other", metavar="URDF", help="URDF of a robot beside the first")
-    group.add_argument("--other-srdf", type=input_path, metavar="SRDF", help="its SRDF")
-    group.add_argument(
-        "--other-at", type=_place, metavar="X,Y,Z[,R,P,Y]",
-        help="pose of its root link in the root frame of the first, metres and radians; write "
-        "--other-at=-1,0,0 where the first number is negative (default 0,0,0)",
-    )  # fmt: skip
-    group.add_argument(
-        "--other-prefix", metavar="NAME",
-        help="before the names of its links and joints everywhere but in its own files "
-        "(default other_)",
-    )  # fmt: skip
-    group.add_argument(
-        "--other-motion", type=timed_motion, action="append", metavar="MOTION[@START]",
-        help="its motion, joints named as in its URDF; it begins at START seconds; without a "
-        "motion the robot does not move",
-    )  # fmt: skip
+    add_option(group, "--other URDF", "URDF of a robot beside the first")
+    add_option(group, "--other-srdf SRDF", "its SRDF", type=input_path)
+    add_option(group, "--other-at X,Y,Z[,R,P,Y]", "pose of its root link in the root frame of the "
+               "first, metres and radians; write --other-at=-1,0,0 where the first number is "
+               "negative (default 0,0,0)", type=_place)  # fmt: skip
+    add_option(group, "--other-prefix NAME", "before the names of its links and joints everywhere "
+               "but in its own files (default other_)")  # fmt: skip
+    add_option(group, "--other-motion MOTION[@START]", "its motion, joints named as in its URDF; "
+               "it begins at START seconds; without a motion the robot does not move",
+               type=timed_motion, action="append")  # fmt: skip
 
 
 def prefix_of(options: argparse.Namespace) -> str:
@@ -216,6 +207,28 @@ def inertials_of(options: argparse.Namespace) -> Mapping[str, Inertial]:
         prefix = prefix_of(options)
         found |= {prefix + name: one for name, one in read_inertials(options.other).items()}
     return found
+
+
+# -- motions to read --
+
+
+def opened_motions(options: argparse.Namespace, paths: Sequence[str]) -> list[MotionFile]:
+    """Files of motions, of which errors are reported before the model is loaded."""
+    files = [open_motion(path) for path in paths]
+    check_bag_arguments(options, [file.path for file in files])
+    return files
+
+
+def read_motions(
+    options: argparse.Namespace, files: Sequence[MotionFile], model: CollisionModel
+) -> list[tuple[Path, Motion]]:
+    """The path of each file, and the motion of the model in it."""
+    stamps, scene = options.stamps, model.scene
+    return [
+        (file.path, read_motion(
+            file, model.robot, topic=topic_of(options, file.path), stamps=stamps, scene=scene
+        )) for file in files
+    ]  # fmt: skip
 
 
 # -- obstacles of topics, from a recording of the monitor --

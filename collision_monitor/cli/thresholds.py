@@ -18,12 +18,18 @@ import numpy as np
 
 from collision_monitor.cli.options import (
     add_bag_arguments,
+    add_flag,
+    add_option,
     add_positions_argument,
-    check_bag_arguments,
     parse_configuration,
-    topic_of,
 )
-from collision_monitor.cli.robots import add_model_arguments, given_thresholds, load_model
+from collision_monitor.cli.robots import (
+    add_model_arguments,
+    given_thresholds,
+    load_model,
+    opened_motions,
+    read_motions,
+)
 from collision_monitor.cli.seen_distances import Seen, seen_near
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.near_by_design import NearPair, near_by_design
@@ -35,8 +41,6 @@ from collision_monitor.model.thresholds import (
     Rule,
     pattern_of,
 )
-from collision_monitor.motion import read_motion
-from collision_monitor.motion.motion_files import open_motion
 
 # Pairs nearer than this at rest (metres) are named on standard error.
 _VERY_NEAR = 0.005
@@ -58,45 +62,31 @@ def add_parser(commands: Any) -> None:
     )
     add_model_arguments(parser)
     add_positions_argument(parser, "joint positions of the robot at rest")
-    parser.add_argument(
-        "--motion", action="append", default=[], metavar="FILE",
-        help="what the robot did without harm (ROS 2 bag, CSV, JointTrajectory in YAML, command "
-        "file): pairs that would stop it there get distances below what was seen, and pairs whose "
-        "meshes meet there are left out; may be given several times",
-    )  # fmt: skip
+    add_option(parser, "--motion FILE", "what the robot did without harm (ROS 2 bag, CSV, "
+               "JointTrajectory in YAML, command file): pairs that would stop it there get "
+               "distances below what was seen, and pairs whose meshes meet there are left out; may "
+               "be given several times", many=True)  # fmt: skip
     add_bag_arguments(parser)
-    parser.add_argument(
-        "--warn", type=float, metavar="METRES",
-        help=f"warning distance of all pairs (default: of --thresholds, or {WARN_DISTANCE})",
-    )
-    parser.add_argument(
-        "--stop", type=float, metavar="METRES",
-        help=f"stop distance of all pairs (default: of --thresholds, or {STOP_DISTANCE})",
-    )
-    parser.add_argument(
-        "--thresholds", metavar="FILE",
-        help="file of thresholds (YAML) to begin with; its rules are kept",
-    )
-    parser.add_argument(
-        "--leaves-only", action="store_true",
-        help="for distances of leaves instead of meshes: a monitor with narrow_phase leaf",
-    )  # fmt: skip
+    add_option(parser, "--warn METRES",
+               f"warning distance of all pairs (default: of --thresholds, or {WARN_DISTANCE})",
+               type=float)  # fmt: skip
+    add_option(parser, "--stop METRES",
+               f"stop distance of all pairs (default: of --thresholds, or {STOP_DISTANCE})",
+               type=float)  # fmt: skip
+    add_option(parser, "--thresholds FILE",
+               "file of thresholds (YAML) to begin with; its rules are kept")  # fmt: skip
+    add_flag(parser, "--leaves-only", "for distances of leaves instead of meshes: a monitor with "
+             "narrow_phase leaf")  # fmt: skip
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the file; pairs that touch often or at rest are in comments, and on standard error."""
     start = given_thresholds(options, WARN_DISTANCE, STOP_DISTANCE)
-    files = [open_motion(path) for path in options.motion]
-    check_bag_arguments(options, [file.path for file in files])
+    files = opened_motions(options, options.motion)
     model = load_model(options)
     q = parse_configuration(options.q, model)
-    motions = [
-        (file.path, read_motion(
-            file, model.robot, topic=topic_of(options, file.path), stamps=options.stamps,
-            scene=model.scene,
-        )) for file in files
-    ]  # fmt: skip
+    motions = read_motions(options, files, model)
     # Raises for a rule without a match.
     start.of(model.pairs, objects=model.link_names, left_out=model.unmonitored_pairs)
     for text in start.without_effect(model.pairs, model.unmonitored_pairs):

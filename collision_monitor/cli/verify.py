@@ -17,6 +17,8 @@ from typing import Any
 from collision_monitor.cli.options import (
     LiveProgress,
     add_bag_arguments,
+    add_flag,
+    add_option,
     check_bag_arguments,
     check_outputs,
     discard_output,
@@ -92,83 +94,52 @@ def add_parser(commands: Any) -> None:
         help="motion file or a folder of them: JointTrajectory or command (YAML), CSV, ROS 2 bag",
     )  # fmt: skip
     checks = parser.add_argument_group("what is checked")
-    checks.add_argument(
-        "--limits", metavar="FILE", help="joint_limits.yaml: limits tighter than those of the URDF"
-    )
+    add_option(checks, "--limits FILE", "joint_limits.yaml: limits tighter than those of the URDF")
     add_soft_limits(checks)
-    checks.add_argument(
-        "--thresholds", metavar="FILE",
-        help="YAML: warn and stop distances, for all pairs and by pattern (docs/verify.md)",
-    )  # fmt: skip
-    checks.add_argument("--warn", type=float, metavar="METRES", help="warn below this distance")
-    checks.add_argument("--stop", type=float, metavar="METRES", help="not safe below this distance")
-    checks.add_argument(
-        "--level", choices=("auto", "leaf", "mesh"), default="auto",
-        help="auto: pairs that leaves do not clear are decided by their meshes; leaf: they are "
-        "not safe; mesh: all pairs are measured by their meshes (default %(default)s)",
-    )  # fmt: skip
-    checks.add_argument(
-        "--method", choices=METHODS, default=METHODS[0],
-        help="continuous: distances of all pairs over time; two-level: only whether they keep "
-        "their thresholds, in few tests, but slower (default %(default)s)",
-    )  # fmt: skip
-    checks.add_argument(
-        "--recorded", action="store_true",
-        help="the robot may be moving at the start and the end, as in a recording",
-    )  # fmt: skip
-    checks.add_argument(
-        "--recorded-scene", action="store_true",
-        help="include the obstacles from topics, as of the first stop in a recording of the "
-        "monitor",
-    )  # fmt: skip
-    checks.add_argument(
-        "--torques", action="store_true", help="check torques, by the inertias of the URDF"
-    )
-    checks.add_argument(
-        "--drives", metavar="FILE",
-        help="YAML: rotor inertias, stiffnesses, margins, payload; implies --torques",
-    )  # fmt: skip
-    checks.add_argument(
-        "--floating", action="store_true",
-        help="the base floats freely, as in space; implies --torques and no gravity",
-    )  # fmt: skip
-    checks.add_argument(
-        "--gravity", type=vector((3,), "three numbers with commas between"), metavar="X,Y,Z",
-        help="m/s^2 in the frame of the root link; implies --torques (default 0,0,-9.81)",
-    )  # fmt: skip
+    add_option(checks, "--thresholds FILE", "YAML: warn and stop distances, for all pairs and by "
+               "pattern (docs/verify.md)")  # fmt: skip
+    add_option(checks, "--warn METRES", "warn below this distance", type=float)
+    add_option(checks, "--stop METRES", "not safe below this distance", type=float)
+    add_option(checks, "--level", "auto: pairs that leaves do not clear are decided by their "
+               "meshes; leaf: they are not safe; mesh: all pairs are measured by their meshes "
+               "(default %(default)s)", choices=("auto", "leaf", "mesh"),
+               default="auto")  # fmt: skip
+    add_option(checks, "--method", "continuous: distances of all pairs over time; two-level: only "
+               "whether they keep their thresholds, in few tests, but slower (default %(default)s)",
+               choices=METHODS, default=METHODS[0])  # fmt: skip
+    add_flag(checks, "--recorded",
+             "the robot may be moving at the start and the end, as in a recording")  # fmt: skip
+    add_flag(checks, "--recorded-scene", "include the obstacles from topics, as of the first stop "
+             "in a recording of the monitor")  # fmt: skip
+    add_flag(checks, "--torques", "check torques, by the inertias of the URDF")
+    add_option(checks, "--drives FILE", "YAML: rotor inertias, stiffnesses, margins, payload; "
+               "implies --torques")  # fmt: skip
+    add_flag(checks, "--floating",
+             "the base floats freely, as in space; implies --torques and no gravity")  # fmt: skip
+    add_option(checks, "--gravity X,Y,Z", "m/s^2 in the frame of the root link; implies --torques "
+               "(default 0,0,-9.81)",
+               type=vector((3,), "three numbers with commas between"))  # fmt: skip
     motions = parser.add_argument_group("motions")
-    motions.add_argument(
-        "--q", default="", metavar="JOINT=VALUE,...",
-        help="positions of joints that the motion does not name, radians or metres",
-    )  # fmt: skip
-    motions.add_argument(
-        "--ignore", action="append", default=[], metavar="JOINT",
-        help="joint in the motion that the robot lacks, with wildcards; may be given several times",
-    )  # fmt: skip
+    add_option(motions, "--q JOINT=VALUE,...", "positions of joints that the motion does not name, "
+               "radians or metres", default="")  # fmt: skip
+    add_option(motions, "--ignore JOINT", "joint in the motion that the robot lacks, with "
+               "wildcards; may be given several times", many=True)  # fmt: skip
     add_bag_arguments(motions)
-    motions.add_argument(
-        "--beside", type=timed_motion, action="append", default=[], metavar="MOTION[@START]",
-        help="a motion of other joints that runs at the same time, and begins at START seconds",
-    )  # fmt: skip
-    motions.add_argument(
-        "--measured", type=timed_motion, metavar="BAG[@START]",
-        help="joint states of a run of this motion, which began START seconds after the first of "
-        "them (default 0): drawn over the command in the report, with the largest differences of "
-        "positions, velocities and torques; --topic and --stamps apply to it",
-    )  # fmt: skip
+    add_option(motions, "--beside MOTION[@START]", "a motion of other joints that runs at the same "
+               "time, and begins at START seconds", type=timed_motion, many=True)  # fmt: skip
+    add_option(motions, "--measured BAG[@START]", "joint states of a run of this motion, which "
+               "began START seconds after the first of them (default 0): drawn over the command in "
+               "the report, with the largest differences of positions, velocities and torques; "
+               "--topic and --stamps apply to it", type=timed_motion)  # fmt: skip
     add_second_robot(parser)
     outputs = parser.add_argument_group("what is written")
-    outputs.add_argument("--report", type=output_path, metavar="HTML", help="a page, all in one")
-    outputs.add_argument("--json", action="store_true", help="print JSON")
-    outputs.add_argument("--junit", type=output_path, metavar="XML", help="results for a CI server")
-    outputs.add_argument(
-        "--envelopes", type=output_path, metavar="CSV",
-        help="the least distance of every pair over time, from below and from above",
-    )  # fmt: skip
-    parser.add_argument(
-        "--executor", default="", metavar="dask://HOST:PORT",
-        help="verify many motions on this Dask cluster instead of all processors of this machine",
-    )  # fmt: skip
+    add_option(outputs, "--report HTML", "a page, all in one", type=output_path)
+    add_flag(outputs, "--json", "print JSON")
+    add_option(outputs, "--junit XML", "results for a CI server", type=output_path)
+    add_option(outputs, "--envelopes CSV", "the least distance of every pair over time, from below "
+               "and from above", type=output_path)  # fmt: skip
+    add_option(parser, "--executor dask://HOST:PORT", "verify many motions on this Dask cluster "
+               "instead of all processors of this machine", default="")  # fmt: skip
     parser.set_defaults(run=run)
 
 

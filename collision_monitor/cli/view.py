@@ -15,18 +15,21 @@ import numpy as np
 
 from collision_monitor.cli.options import (
     add_bag_arguments,
+    add_flag,
+    add_option,
     add_positions_argument,
     add_setting,
-    check_bag_arguments,
     parse_configuration,
-    topic_of,
     value_of,
 )
-from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.cli.robots import (
+    add_model_arguments,
+    load_model,
+    opened_motions,
+    read_motions,
+)
 from collision_monitor.common.settings import Setting
 from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE
-from collision_monitor.motion import read_motion
-from collision_monitor.motion.motion_files import open_motion
 from collision_monitor.viewer.page import Page
 from collision_monitor.viewer.server import LOOPBACK, USUAL_PORT, free_address, require_viser
 
@@ -44,11 +47,8 @@ def add_parser(commands: Any) -> None:
     )
     add_model_arguments(parser)
     add_positions_argument(parser, "initial joint positions, at most at a limit")
-    parser.add_argument(
-        "--motion", action="append", default=[], metavar="FILE",
-        help="a motion (CSV, JointTrajectory in YAML, ROS 2 bag, command file) to play; may "
-        "be given several times",
-    )  # fmt: skip
+    add_option(parser, "--motion FILE", "a motion (CSV, JointTrajectory in YAML, ROS 2 bag, "
+               "command file) to play; may be given several times", many=True)  # fmt: skip
     add_bag_arguments(parser)
     warn = Setting("warn_distance", WARN_DISTANCE, "colours change below it", most=1000.0)
     stop = Setting("stop_distance", STOP_DISTANCE, "red at it and below", most=1000.0)
@@ -60,19 +60,14 @@ def add_parser(commands: Any) -> None:
 
 def add_page_arguments(parser: argparse.ArgumentParser) -> None:
     """Add ``--host``, ``--port`` and ``--no-browser``."""
-    parser.add_argument(
-        "--host", default=LOOPBACK,
-        help="where the page listens (default %(default)s, this machine only); everyone who can "
-        "reach another address sees the robot and can move it",
-    )  # fmt: skip
+    add_option(parser, "--host", "where the page listens (default %(default)s, this machine only); "
+               "everyone who can reach another address sees the robot and can move it",
+               default=LOOPBACK)  # fmt: skip
     port = Setting("port", USUAL_PORT, "", most=65535, or_zero=True)
-    parser.add_argument(
-        "--port", type=value_of(port), default=None,
-        help=f"0 for any free port (default {USUAL_PORT}, or any free port if that is taken)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--no-browser", action="store_true", help="print the address, and open no browser"
-    )
+    add_option(parser, "--port",
+               f"0 for any free port (default {USUAL_PORT}, or any free port if that is taken)",
+               type=value_of(port))  # fmt: skip
+    add_flag(parser, "--no-browser", "print the address, and open no browser")
 
 
 def announce(page: Page, browser: bool) -> None:
@@ -99,16 +94,11 @@ def run(options: argparse.Namespace) -> int:
         )
     require_viser()  # before the model is loaded
     free_address(options.host, options.port)
-    files = [open_motion(path) for path in options.motion]
-    check_bag_arguments(options, [file.path for file in files])
+    files = opened_motions(options, options.motion)
     model = load_model(options)
-    motions = []
-    for file in files:
-        motion = read_motion(
-            file, model.robot, topic=topic_of(options, file.path), stamps=options.stamps,
-            scene=model.scene,
-        )  # fmt: skip
-        motions.append((file.path.stem, motion.with_held()))
+    motions = [
+        (path.stem, motion.with_held()) for path, motion in read_motions(options, files, model)
+    ]
     q = np.clip(parse_configuration(options.q, model), *model.position_limits)
     page = Page(
         model, q, warn=options.warn_distance, stop=options.stop_distance,
