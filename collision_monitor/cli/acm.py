@@ -34,12 +34,11 @@ from collision_monitor.cli.options import (
     files_read,
     output_path,
     print_json,
-    text_table,
 )
 from collision_monitor.cli.robots import add_robot_arguments
 from collision_monitor.common.files import write_text
 from collision_monitor.common.settings import Setting, settings_of, values_of
-from collision_monitor.common.text import counted
+from collision_monitor.common.text import counted, text_table
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe
 

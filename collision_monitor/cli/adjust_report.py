@@ -63,7 +63,7 @@ def report(
     motion, desired = adjustment.motion, adjustment.desired
     change = adjustment.joint_change
     touched = np.flatnonzero(np.abs(change).max(axis=1) > 0.0)
-    row, column = np.unravel_index(np.abs(change).argmax(), change.shape)
+    row, column = adjustment.largest_change_at
     window = None
     if len(touched):
         window = {"first": _at(adjustment, touched[0]), "last": _at(adjustment, touched[-1])}

@@ -22,12 +22,11 @@ from collision_monitor.cli.options import (
     parse_configuration,
     png_path,
     print_json,
-    text_table,
 )
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.settings import settings_of
-from collision_monitor.common.text import MOST_NAMED, counted, shortened
+from collision_monitor.common.text import MOST_NAMED, counted, shortened, text_table
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.enclosure import stand_off
 from collision_monitor.fitting.fitter import FITS

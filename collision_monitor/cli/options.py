@@ -262,20 +262,6 @@ def print_json(result: Any) -> None:
     print(json.dumps(result, indent=2, allow_nan=False))
 
 
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Text table; the first ``left`` columns are aligned to the left, others to the right."""
-    lines = [list(header), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width for width in widths])
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if k < left else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
-
-
 def discard_output() -> None:
     """Discard further output: flushing it at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,13 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Names and numbers in messages and options: shortened lists, misspelt names, plurals."""
+"""Names and numbers in messages, options and tables: shortened lists, misspelt names, plurals."""
 
 from __future__ import annotations
 
 import difflib
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from collision_monitor.errors import ConfigurationError
 
@@ -68,6 +68,20 @@ def one_line(error: Exception) -> str:
 def without_place(text: str) -> str:
     """A message of ROS's C library without the place in its source: ``..., at /src/x.c:73``."""
     return re.sub(r",? at /\S+:\d+", "", text)
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Text table; the first ``left`` columns are aligned to the left, others to the right."""
+    lines = [list(header), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k < left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
 
 
 def json_number(value: float) -> float | None:

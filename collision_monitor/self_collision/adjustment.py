@@ -141,9 +141,14 @@ class Adjustment:
         ]
 
     @property
+    def largest_change_at(self) -> tuple[int, int]:
+        """Waypoint and joint of the largest change."""
+        return np.unravel_index(np.abs(self.joint_change).argmax(), self.joint_change.shape)
+
+    @property
     def largest_change(self) -> float:
         """Largest change of a joint, rad or m."""
-        return float(np.abs(self.joint_change).max(initial=0.0))
+        return float(np.abs(self.joint_change[self.largest_change_at]))
 
     @property
     def largest_step(self) -> float:

@@ -42,8 +42,7 @@ class Plan:
 
     def change(self) -> str:
         """The largest change of a joint by the adjustment, with its unit and name."""
-        change = np.abs(self.adjustment.joint_change)
-        name = self.adjustment.motion.joint_names[int(change.max(axis=0).argmax())]
+        name = self.adjustment.motion.joint_names[self.adjustment.largest_change_at[1]]
         return f"{self.adjustment.largest_change:.3f} rad ({name})"
 
 

@@ -1,12 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo sends and hears: a controller without a robot, and the state of the monitor."""
+"""What the demo sends, hears and shows: a controller without a robot, the monitor, the page."""
 
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import deque
+from collections.abc import Callable, Sequence
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
@@ -18,6 +20,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import LATCHED
+from collision_monitor.viewer.clearance_display import NodeReport
+from collision_monitor.viewer.page import Page
 
 _SLOWING = 6.0  # seconds of the motion before its end at which it begins to slow down
 _SLOWEST = 0.1  # of full speed
@@ -143,3 +147,66 @@ class StateListener:
     def _on_state(self, message: DiagnosticStatus) -> None:
         self.level, self.message = Level(message.level[0]).name, message.message
         self.values = {item.key: item.value for item in message.values}
+
+
+class DemoPage:
+    """The browser page, loaded and run in its own thread.
+
+    It shows the motion; a user can take control of the robot.
+    """
+
+    def __init__(self, make: Callable[[], Page], joint_names: Sequence[str]) -> None:
+        """``make`` loads the robot and serves the page; ``joint_names``: order of positions."""
+        self._make, self._names = make, tuple(joint_names)
+        self._order: list[int] = []
+        self.page: Page | None = None
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="page", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            page = self._make()
+            self._order = [page.joint_names.index(name) for name in self._names]
+            self.page = page
+            page.run()
+        except Exception as error:  # reported by the demo, which continues without a page
+            self.error = error
+
+    @property
+    def loading(self) -> bool:
+        """Whether the page is still being loaded."""
+        return self.page is None and self.error is None
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a user controls the robot."""
+        return self.page is not None and self.page.by_hand
+
+    def exchange(
+        self, positions: Sequence[float], state: StateListener, step: str = ""
+    ) -> list[float]:
+        """Show ``positions`` and the state of the monitor; returns the positions to publish.
+
+        ``step``: of the demo, shown before the message of the monitor.
+
+        These are ``positions``, or those of the page while a user controls the robot.
+        """
+        page = self.page
+        if page is None:
+            return list(positions)
+        rate = state.rate(time.monotonic())
+        text = f"{step}: {state.message}" if step else state.message
+        page.show_report(NodeReport(state.level, state.distance, rate, text))
+        if page.by_hand:
+            return page.configuration[self._order].tolist()
+        q = page.configuration.copy()
+        q[self._order] = positions
+        page.follow(q)
+        return [float(value) for value in positions]
+
+    def close(self) -> None:
+        """Stop the server; a page that is still loading ends with the process."""
+        if self.page is not None:
+            self.page.close()
+            self._thread.join(timeout=5.0)

@@ -13,17 +13,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from textwrap import indent
 
 import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from collision_monitor.common.compiled import LOG_SECONDS
+from collision_monitor.common.text import text_table
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.nodes.demo.demo_page import DemoPage
 from collision_monitor.nodes.demo.demo_plan import Plan
-from collision_monitor.nodes.demo.demo_topics import SimulatedController, StateListener
+from collision_monitor.nodes.demo.demo_topics import DemoPage, SimulatedController, StateListener
 from collision_monitor.viewer.page import Page
 
 _START_SECONDS = 300.0  # the first start compiles kernels and fits leaves
@@ -266,7 +267,8 @@ class Demo:
     def summary(self, executions: list[tuple[str, Execution]]) -> str:
         """A table that compares the command, as verified and executed, with the adjusted motion."""
         plan, worst = self._plan, self._plan.verification.worst
-        table = [("", "least distance", "at", "between", "arms apart", "largest change", "verdict")]
+        header = ("", "least distance", "at", "between", "arms apart", "largest change", "verdict")
+        table = []
         if worst is not None:
             table.append((
                 "command, verified", f"{worst.distance:.4f} m", f"{worst.time:.1f} s",
@@ -280,14 +282,9 @@ class Demo:
                 f"{name}, executed", f"{run.least:.4f} m", f"{run.at:.1f} s", run.links,
                 f"{run.arms:.4f} m", plan.change() if name == "adjusted" else "none", verdict,
             ))  # fmt: skip
-        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-        lines = [
-            "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
-            for row in table
-        ]
         sent, received = self._controller.sent, self._state.received
-        counts = f"  {sent} joint states sent, {received} distances received"
-        return "\n".join([*(line.rstrip() for line in lines), counts])
+        counts = f"{sent} joint states sent, {received} distances received"
+        return indent(f"{text_table(header, table, left=len(header))}\n{counts}", "  ")
 
 
 def run_demo(

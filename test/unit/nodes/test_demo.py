@@ -17,8 +17,11 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from collision_monitor.motion.trajectory import Motion  # noqa: E402
-from collision_monitor.nodes.demo.demo_page import DemoPage  # noqa: E402
-from collision_monitor.nodes.demo.demo_topics import SimulatedController, StateListener  # noqa: E402
+from collision_monitor.nodes.demo.demo_topics import (  # noqa: E402
+    DemoPage,
+    SimulatedController,
+    StateListener,
+)
 
 # -- a motion executed as joint states: where it is at what time, and what is sent --
 
