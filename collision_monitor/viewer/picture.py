@@ -14,8 +14,9 @@ import numpy as np
 from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes
+from collision_monitor.robot.shape_kinds import SIDES
 from collision_monitor.viewer.clearance_display import COLOURS, OPACITY, clearance_colour
-from collision_monitor.viewer.surfaces import SIDES, capsule_surface, shape_surface
+from collision_monitor.viewer.scene_nodes import capsule_surface, shape_surface
 
 _LINK_COLOR = "#8d99ae"
 _MARKED_COLORS = (COLOURS["meeting"], "#f08a24")
@@ -86,8 +87,12 @@ def _around(model: CollisionModel, q: np.ndarray, pair: Sequence[str], ends: np.
         radius = max(model.leaves[k].radius for k in own)
         extents.append(np.ptp(points, axis=0).max() + 2.0 * radius)
     half = max(0.4 * min(extents), 0.75 * float(np.linalg.norm(ends[1] - ends[0])))
-    corners = np.array(np.meshgrid(*([-half, half],) * 3)).reshape(3, -1).T
-    return ends.mean(axis=0) + corners
+    return _cube(ends.mean(axis=0), half)
+
+
+def _cube(middle: np.ndarray, half: float) -> np.ndarray:
+    """Corners (8, 3) of a cube."""
+    return middle + np.array(np.meshgrid(*([-half, half],) * 3)).reshape(3, -1).T
 
 
 def _look(name: str, colour: str, marked: Sequence[str]) -> dict[str, Any]:
@@ -230,9 +235,7 @@ def _place_boxes(
     if not len(colliding):
         return None
     low, high = colliding.min(axis=(0, 1, 2)), colliding.max(axis=(0, 1, 2))
-    half = (high - low).max()  # as much again is shown on each side
-    corners = np.array(np.meshgrid(*([-half, half],) * 3)).reshape(3, -1).T
-    return 0.5 * (low + high) + corners
+    return _cube(0.5 * (low + high), (high - low).max())  # as much again is shown on each side
 
 
 def _place_leaves(

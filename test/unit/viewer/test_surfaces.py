@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import pose_from_xyz_rpy
-from collision_monitor.viewer.surfaces import leaf_surface, shape_surface
+from collision_monitor.viewer.scene_nodes import leaf_surface, shape_surface
 
 POSE = pose_from_xyz_rpy((0.3, -0.2, 0.5), (0.4, -1.0, 2.0))
 LENGTH = st.floats(0.05, 2.0)
