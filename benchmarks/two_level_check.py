@@ -46,13 +46,13 @@ from motions.probe_motion import (  # noqa: E402
     tip,
     trajectory,
 )
+from motions.two_level_as_printed import Box, ball_gap, place, two_levels  # noqa: E402
 from support.robots.robots import ROBOTS  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.common.compiled import kernel  # noqa: E402
 from collision_monitor.hierarchy.packed import unpack  # noqa: E402
 from collision_monitor.motion.trajectory import Trajectory  # noqa: E402
-from collision_monitor.published.two_level import Box, ball_gap, place, two_levels  # noqa: E402
 from collision_monitor.verification.clearance.clearance_check import Certifier  # noqa: E402
 from collision_monitor.verification.clearance.schedule import Schedule  # noqa: E402
 from collision_monitor.verification.clearance.two_level import check_two_levels  # noqa: E402

@@ -11,11 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from motions.two_level_as_printed import Box, Tip
 from scipy.interpolate import PPoly
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.published.two_level import Box, Tip
 
 PROBE_ARM = Path(__file__).resolve().parents[2] / "urdf" / "probe_arm.urdf"
 START = np.radians([-30.0, -120.0, 120.0, -130.0, 120.0, 0.0])

@@ -27,7 +27,7 @@ FLOORS = [
     {"mesh_distance", "continuous"},
     {"model"},
     {"monitoring", "acm", "viewer", "verification"},
-    {"self_collision", "simulation", "published"},
+    {"self_collision", "simulation"},
     {"nodes"},
     {"cli", "__init__", "__main__"},
 ]

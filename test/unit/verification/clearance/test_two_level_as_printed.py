@@ -12,7 +12,6 @@ from support.paths import ROOT
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.motion.motion_files import load_trajectory
-from collision_monitor.published.two_level import Box, Tip
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.verification.clearance.clearance_check import (
     CollisionVerdict,
@@ -35,6 +34,7 @@ from motions.probe_motion import (  # noqa: E402
     tip,
     trajectory,
 )
+from motions.two_level_as_printed import Box, Tip  # noqa: E402
 
 PRINTED = {
     45: (254.56, -130.82, 117.75), 46: (250.32, -131.64, 108.83), 47: (245.98, -132.12, 100.08)
