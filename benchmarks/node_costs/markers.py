@@ -24,7 +24,8 @@ from collision_monitor.model.live.live_objects import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.monitor import Level, MonitorState
-from collision_monitor.nodes.markers.markers import ALL, MarkerBuilder
+from collision_monitor.nodes.markers.markers import MarkerBuilder
+from collision_monitor.nodes.parameters.parameter import ALL
 from collision_monitor.robot.description import Shape
 
 WARN, STOP, TIMES = 0.1, 0.02, 60

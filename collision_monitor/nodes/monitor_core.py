@@ -21,7 +21,6 @@ from collision_monitor.monitoring.settings import NARROW_PHASES
 from collision_monitor.nodes.joint_states import SCENE_JOINTS, JointStates, JointStateSource
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_state import StatePublisher
-from collision_monitor.nodes.monitor_topics import MarkerTopic, MonitorTopics, log_robot, log_rules
 from collision_monitor.nodes.node_core import LOADING, NodeCore, RobotDescriptions
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
@@ -32,11 +31,17 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     declare_robots,
     file_rules,
     recipe_of,
-    thresholds_of,
 )
 from collision_monitor.nodes.parameters.thresholds_file import ThresholdsFile
 from collision_monitor.nodes.recorder import Recorder
-from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, has_kernels, use_values
+from collision_monitor.nodes.robot_loader import (
+    RobotLoader,
+    build_monitor,
+    has_kernels,
+    log_robot,
+    log_rules,
+    use_values,
+)
 
 _COMPILING = "compiling kernels, once on this machine; nothing is monitored yet"
 # The timer of the watchdog waits behind all joint states that came before it. If it is late by so
@@ -70,7 +75,6 @@ class MonitorCore(NodeCore):
         self._monitor: Monitor | None = None
         self._watched_at = math.inf
         self._is_merging = False  # joint states, of which the newest is not processed yet
-        self._topics: MonitorTopics | None = None
         self._recorder: Recorder | None = None
         self._keeper: DesiredScene | None = None
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
@@ -101,13 +105,7 @@ class MonitorCore(NodeCore):
         self._joint_states.recorder = self._recorder
         self._robots.subscribe()
         self._idle = self._waiting()
-        self._topics = MonitorTopics(
-            self._node,
-            self._timed(self.state.send_distances),
-            self._timed(lambda: self._markers.send(self._monitor, self.state.current())),
-            self._recorder,
-        )
-        self._markers = MarkerTopic(self._node, self._values, self._topics.markers)
+        self.state.start(self._recorder)
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
         self._scene = SceneTopics(
             self._node, self._values, self._refresh, self._keeper, self._recorder, self._timed,
@@ -119,7 +117,7 @@ class MonitorCore(NodeCore):
             self._timed, self._faults,
         )  # fmt: skip
         self._set_stops()
-        self.state.start(self._topics, self._recorder, is_active)
+        self.state.is_active = is_active
         self.state.publish(self._idle)
         _warn_of_no_watchdog(self._node, self._values)
         if not self._robots.missing:
@@ -139,19 +137,19 @@ class MonitorCore(NodeCore):
         if self._monitor is not None and self._monitor.model.scene.joints:
             self._joint_states.subscribe([SCENE_JOINTS])
         self._set_watchdog()
-        self._topics.set_rates(self._values)
-        self._topics.set_timer("diagnostics", 1.0, self._timed(self.state.send_diagnostics))
+        self.state.set_rates()
+        self.state.topics.set_rate("diagnostics", 1.0, self.state.send_diagnostics)
 
     def _set_watchdog(self) -> None:
         if self.state.is_active:
-            period = self.state.watch_period
-            self._topics.set_timer("watchdog", period, self._timed(self._on_watchdog))
+            rate = 1.0 / self.state.watch_period
+            self.state.topics.set_rate("watchdog", rate, self._on_watchdog)
 
     def deactivate(self) -> None:
         """Publish once that monitoring is disabled, and stop publishing."""
         self.state.publish(_INACTIVE)
         self.state.is_active = False
-        self._topics.stop()
+        self.state.topics.stop()
         self._joint_states.unsubscribe()
         if self._monitor is not None:
             self._monitor.forget()  # no positions are received while inactive
@@ -169,8 +167,7 @@ class MonitorCore(NodeCore):
         self._scene.destroy()
         self._keeper = self._scene.objects.keeper  # obstacles are not published again
         self._services.destroy()
-        self._topics.destroy()
-        self._topics, self.state.is_active = None, False
+        self.state.stop()
         self.close()
 
     def end(self) -> None:
@@ -249,7 +246,7 @@ class MonitorCore(NodeCore):
                 self._connect(old)  # otherwise it would no longer receive changes of the scene
             raise
         self._monitor, self._limits = monitor, limits
-        self._markers.forget()
+        self.state.markers.forget()
         if self.state.is_active and monitor.model.scene.joints:
             self._joint_states.subscribe([SCENE_JOINTS])
         if self._recorder is not None:
@@ -257,8 +254,8 @@ class MonitorCore(NodeCore):
                 self._recorder.description(robot.urdf, self._robots.topic_of(robot.name))
         _freeze_loaded_objects(is_first=old is None)
         log_robot(self._node.get_logger(), monitor)
-        log_rules(self._node.get_logger(), monitor, thresholds_of(self._values, self._file_rules))
-        self._topics.pair_names(monitor)
+        log_rules(self._node.get_logger(), monitor, self._values, self._file_rules)
+        self.state.topics.pair_names(monitor)
 
     def _connect(self, monitor: Monitor) -> None:
         self._services.use(monitor)
@@ -282,7 +279,7 @@ class MonitorCore(NodeCore):
         state = self.state.with_faults(state)
         self.state.publish_change(state)  # before a distance that it is about
         if state.clearance is not None and monitor.updates != updates:
-            self._topics.cycle(state)
+            self.state.topics.cycle(state)
         end = time.monotonic()
         if cycles.add(start, end, lag_at_start):
             self._refresh()
@@ -295,6 +292,8 @@ class MonitorCore(NodeCore):
         ``is_behind``: those that wait as well. A state in between would then be of merged joint
         states, which have no distance.
         """
+        if not (is_behind or self._scene.waiting):
+            return
         self._is_merging = is_behind
         try:
             # A distance without what was received would be too large.
@@ -318,14 +317,13 @@ class MonitorCore(NodeCore):
         if self._monitor is not None:
             use_values(self._monitor, values, rules, self._limits)
             if changed.keys() & {"pair_thresholds", "thresholds_file"}:
-                thresholds = thresholds_of(values, rules)
-                log_rules(self._node.get_logger(), self._monitor, thresholds)
-        if self._topics is not None:
+                log_rules(self._node.get_logger(), self._monitor, values, rules)
+        if self.state.topics is not None:
             self._set_stops()
             if self.state.is_active and changed.keys() & {"distances_rate", "marker_rate"}:
-                self._topics.set_rates(values)
+                self.state.set_rates()
             if changed.keys() & {"marker_rate", "show_aabb_levels", "show_mesh_level"}:
-                self._markers.forget()  # the lifetime of markers depends on the rate
+                self.state.markers.forget()  # the lifetime of markers depends on the rate
 
     def _set_stops(self) -> None:
         self._services.use_values(self._values)
@@ -344,7 +342,7 @@ class MonitorCore(NodeCore):
         now = time.monotonic()
         self._watchdogs.cycles.report_timer(now, self.state.watch_period)
         if self.state.watch(now):
-            self._topics.new_pair_names(self._monitor)
+            self.state.topics.new_pair_names(self._monitor)
 
     def _refresh(self) -> None:
         if not self._is_merging:

@@ -1,31 +1,135 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The state of the collision_monitor node: published when it changes, and repeated at its rate."""
+"""What the collision_monitor node publishes: distances, and its state.
+
+The state is published when it changes, and repeated at its rate.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import Bool, Float64, Float64MultiArray, String
+from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.common.text import MOST_LOGGED, shortened
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
-from collision_monitor.monitoring.watchdogs import Watchdogs
+from collision_monitor.monitoring.watchdogs import CycleWatch, Watchdogs
 from collision_monitor.nodes.common.executor import StateLog
-from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
+from collision_monitor.nodes.common.messages import (
+    LATCHED,
+    SAFE,
+    STATE,
+    VALUES,
+    distances_message,
+    key_values,
+    status_message,
+)
 from collision_monitor.nodes.common.node_state import NodeState
+from collision_monitor.nodes.common.timers import steady_timer
+from collision_monitor.nodes.markers.markers import MarkerTopic
 from collision_monitor.nodes.monitor_services import StopService
-from collision_monitor.nodes.monitor_topics import MonitorTopics
-from collision_monitor.nodes.recorder import Recorder
+from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason
 
 _MOST_PAIRS = 100  # in the state
 _OBSTACLES = ("~/scene", "~/attach", "~/planning_scene", "~/cloud")
+
+
+class MonitorTopics:
+    """The publishers of a node, and the timers of the topics that have a rate.
+
+    Attributes:
+        recorder: to which messages go; None without recording.
+    """
+
+    def __init__(self, node: Node, cycles: CycleWatch, recorder: Recorder | None) -> None:
+        """Create the publishers. Timers are set later; their work is reported to ``cycles``."""
+        self._node, self._cycles, self.recorder = node, cycles, recorder
+        create, recorded = self._create, self._recorded
+        self._publishers: list[Publisher] = []
+        self._min_distance = recorded(Float64, "~/min_distance", VALUES)
+        self._speed_scale = create(Float64, "~/speed_scale", VALUES)
+        self._safe = create(Bool, "~/safe", SAFE)
+        self._state = recorded(DiagnosticStatus, "~/state", STATE)
+        self._pair_names = recorded(String, "~/pair_names", LATCHED)
+        self.distances = recorded(Float64MultiArray, "~/distances", VALUES)
+        self.markers = recorded(MarkerArray, "~/markers", VALUES)
+        self.diagnostics = create(DiagnosticArray, "/diagnostics", VALUES)
+        self._timers: dict[str, Any] = {}
+        self._changes = -1  # of the scene, when the names of pairs were published
+        self._distance_message = Float64()  # reused: publishing copies it
+        self._scale_message = Float64()
+
+    def _create(self, kind: type, topic: str, qos: QoSProfile) -> Publisher:
+        self._publishers.append(self._node.create_publisher(kind, topic, qos))
+        return self._publishers[-1]
+
+    def _recorded(self, kind: type, topic: str, qos: QoSProfile) -> Publisher | RecordedPublisher:
+        publisher = self._create(kind, topic, qos)
+        if self.recorder is None:
+            return publisher
+        latched = qos.durability is DurabilityPolicy.TRANSIENT_LOCAL
+        return self.recorder.recorded(publisher, topic, kind, latched)
+
+    def cycle(self, state: MonitorState) -> None:
+        """Publish the topics of each joint state with a known distance."""
+        self._distance_message.data = state.clearance.distance
+        self._min_distance.publish(self._distance_message)
+        if self._speed_scale.get_subscription_count():
+            self._scale_message.data = state.speed_scale
+            self._speed_scale.publish(self._scale_message)
+
+    def state(self, status: DiagnosticStatus, state: MonitorState) -> None:
+        """Publish the state."""
+        self._state.publish(status)
+        self.safe(state)
+        if state.clearance is None:
+            # NaN: unknown, so that the last distance is not mistaken for a new one.
+            self._min_distance.publish(Float64(data=math.nan))
+            self._speed_scale.publish(Float64(data=state.speed_scale))
+
+    def safe(self, state: MonitorState) -> None:
+        """Publish whether the state is safe."""
+        self._safe.publish(Bool(data=state.safe))
+
+    def pair_names(self, monitor: Monitor) -> None:
+        """Publish the names of all pairs."""
+        self._changes = monitor.live.changes
+        text = "\n".join(f"{a} {b}" for a, b in monitor.pairs)
+        self._pair_names.publish(String(data=text))
+
+    def new_pair_names(self, monitor: Monitor | None) -> None:
+        """Publish the names of all pairs if objects came or went."""
+        if monitor is not None and self._changes != monitor.live.changes:
+            self.pair_names(monitor)
+
+    def set_rate(self, name: str, rate: float, callback: Callable[[], None]) -> None:
+        """Restart the timer ``name`` with this rate, Hz; 0: end it."""
+        if name in self._timers:
+            self._node.destroy_timer(self._timers.pop(name))
+        if rate:
+            self._timers[name] = steady_timer(self._node, 1.0 / rate, self._cycles.timed(callback))
+
+    def stop(self) -> None:
+        """End all timers."""
+        while self._timers:
+            self._node.destroy_timer(self._timers.popitem()[1])
+
+    def destroy(self) -> None:
+        """Destroy timers and publishers; latched messages are lost."""
+        self.stop()
+        for publisher in self._publishers:
+            self._node.destroy_publisher(publisher)
 
 
 class StatePublisher(NodeState[MonitorState]):
@@ -33,6 +137,8 @@ class StatePublisher(NodeState[MonitorState]):
 
     Attributes:
         stop_service: called when the state becomes a stop.
+        topics: the publishers; None unless it was started.
+        markers: of ~/markers, after it was started.
     """
 
     def __init__(
@@ -44,7 +150,7 @@ class StatePublisher(NodeState[MonitorState]):
         idle: Callable[[], MonitorState],
         more: Callable[[], dict[str, str]],
     ) -> None:
-        """Publish nothing before `start`.
+        """Publish nothing before `start`, and then while it is active.
 
         Args:
             node: the node.
@@ -61,13 +167,26 @@ class StatePublisher(NodeState[MonitorState]):
         self._pairs: tuple[Any, dict[str, str]] = (None, {})  # thresholds, and texts of them
         self.stop_service = StopService(node)
         self.is_active = False
-        self._topics: MonitorTopics | None = None
-        self._recorder: Recorder | None = None
+        self.topics: MonitorTopics | None = None
 
-    def start(self, topics: MonitorTopics, recorder: Recorder | None, is_active: bool) -> None:
-        """Publish on these topics from now on."""
-        self._topics, self._recorder, self.is_active = topics, recorder, is_active
+    def start(self, recorder: Recorder | None) -> None:
+        """Create the publishers."""
         self._published = None
+        self.topics = MonitorTopics(self._node, self._watchdogs.cycles, recorder)
+        self.markers = MarkerTopic(
+            self._node, self._values, self.topics.markers, self._monitor, self.current
+        )
+
+    def set_rates(self) -> None:
+        """Send distances and markers at their rates from now on."""
+        set_rate, values = self.topics.set_rate, self._values
+        set_rate("distances", values["distances_rate"], self._send_distances)
+        set_rate("markers", values["marker_rate"], self.markers.send)
+
+    def stop(self) -> None:
+        """Destroy the publishers; latched messages are lost."""
+        self.topics.destroy()
+        self.topics, self.is_active = None, False
 
     def _own(self) -> MonitorState:
         monitor = self._monitor()
@@ -83,13 +202,13 @@ class StatePublisher(NodeState[MonitorState]):
         self._log.add(state.level, kind, f"{state.level.name}: {state.message}")
 
     def _send(self, status: DiagnosticStatus, state: MonitorState) -> None:
-        self._topics.state(status, state)
+        self.topics.state(status, state)
 
     def publish(self, state: MonitorState) -> None:
         """See `NodeState`; a stop may be the start of a recording."""
         super().publish(state)
-        if self.is_active and self._recorder is not None:
-            self._recorder.state(_is_stop(state), state.message)
+        if self.is_active and self.topics.recorder is not None:
+            self.topics.recorder.state(_is_stop(state), state.message)
 
     def _bare(self, level: Level, reason: str) -> tuple[DiagnosticStatus, MonitorState]:
         state = MonitorState(level, reason, "fault")
@@ -98,7 +217,7 @@ class StatePublisher(NodeState[MonitorState]):
         return status_message(state, self._node.get_name(), "", {}), state
 
     def _watched(self, state: MonitorState) -> bool:
-        self._topics.safe(state)
+        self.topics.safe(state)
         return self.stop_service.update(_is_stop(state))
 
     def send_diagnostics(self) -> None:
@@ -108,15 +227,16 @@ class StatePublisher(NodeState[MonitorState]):
         status.name = f"{self._node.get_fully_qualified_name().lstrip('/')}: clearance"
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()
-        self._topics.diagnostics.publish(message)
+        self.topics.diagnostics.publish(message)
 
-    def send_distances(self) -> None:
-        """Publish the distances of all pairs on ~/distances, while they are known."""
-        monitor = self._monitor()
-        if monitor is None or self.current().clearance is None:
+    def _send_distances(self) -> None:
+        """Publish the distances of all pairs, if they are known and ~/distances has subscribers."""
+        monitor, topics = self._monitor(), self.topics
+        is_heard = topics.distances.get_subscription_count() > 0
+        if monitor is None or not is_heard or self.current().clearance is None:
             return
-        self._topics.new_pair_names(monitor)
-        self._topics.distances.publish(distances_message(monitor.distances().tolist()))
+        topics.new_pair_names(monitor)
+        topics.distances.publish(distances_message(monitor.distances().tolist()))
 
     def _status(self, state: MonitorState) -> DiagnosticStatus:
         monitor = self._monitor()

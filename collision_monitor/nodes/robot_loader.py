@@ -1,6 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Loads robots for a node: directly at start, in a background process while monitoring.
+"""Loads robots for a node, and logs what is monitored.
+
+They are loaded directly at start, and in a background process while another one is monitored.
 
 A first start fits leaves and compiles kernels, once on a machine; the state is STALE until both are
 done (`python -m collision_monitor warm-up` compiles them in advance).
@@ -13,17 +15,20 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 
 from collision_monitor.common.compiled import compiling, is_on_disk
 from collision_monitor.common.disk_cache import LOOK_SECONDS
 from collision_monitor.common.limits import limited
+from collision_monitor.common.text import MOST_LOGGED, counted, shortened
 from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.mesh_distance.crossings import list_crossings
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.live.packed_objects import put
 from collision_monitor.model.live.point_cloud import foreign, warm_up
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
+from collision_monitor.model.sampled_distances import near_and_touching
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.monitor import Monitor
@@ -37,6 +42,7 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     settings_of,
     thresholds_of,
 )
+from collision_monitor.robot.pairs import by_reason, may_also_collide
 
 # With more pairs, replacing the robot takes longer than the tolerated delay of joint states.
 _MANY_PAIRS = 5000
@@ -231,3 +237,64 @@ class RobotLoader:
         if error:
             self._node.get_logger().error(f"new robot description rejected: {error}")
         self._changed()
+
+
+def log_robot(log: Any, monitor: Monitor) -> None:
+    """Log which pairs are monitored, and which are not."""
+    model = monitor.model
+    for reason, pairs in by_reason(model.unmonitored_pairs).items():
+        log.info(f"left out ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
+    if doubtful := may_also_collide(model.unmonitored_pairs):
+        names = shortened((f"{a} - {b}" for a, b in doubtful), MOST_LOGGED)
+        log.warning(
+            f"left out because they overlap, though they may also collide elsewhere: {names}; a "
+            "rule that names a pair has it checked"
+        )
+    near_pairs = list(monitor.behaviour.structural_pairs.values())
+    if near_pairs:
+        log.info(
+            f"near by design ({counted(len(near_pairs), 'pair')}, all listed by "
+            f"fit): {shortened(map(str, near_pairs), MOST_LOGGED, '; ')}"
+        )
+    if text := stops_at_zero(monitor):
+        log.warning(text)
+    brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)
+    log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
+    log.info(
+        f"monitoring '{model.name}': {len(model.link_names)} links, {len(model.pairs)} pairs "
+        f"checked, {len(model.unmonitored_pairs)} left out"
+    )
+
+
+def stops_at_zero(monitor: Monitor) -> str:
+    """A warning of pairs that stop the robot with all joints at zero, though none touches there.
+
+    Empty without any, or if some touch: then zero is no pose of this robot.
+    """
+    model, stop = monitor.model, monitor.behaviour.thresholds[:, 0]
+    q = np.clip(0.0, model.lower, model.upper)
+    near, touching = near_and_touching(model, q, stop, exact=monitor.narrow_phase != "leaf")
+    if touching or not near:
+        return ""
+    pairs = (
+        f"{' - '.join(model.pairs[k])} ({1e3 * distance:.1f} mm, stop at {1e3 * stop[k]:.1f} mm)"
+        for k, distance in near.items()
+    )
+    return (
+        "with all joints at zero the robot is stopped, since links are within their stop distance: "
+        f"{shortened(pairs, MOST_LOGGED)}. If it rests there, use the distances that the command "
+        "thresholds prints"
+    )
+
+
+def log_rules(
+    log: Any, monitor: Monitor, values: Mapping[str, Any], rules: Sequence[Rule]
+) -> None:
+    """Warn of thresholds that match no pair, possibly a typing error."""
+    model = monitor.model
+    left_out = [(a, b) for a, b, _ in model.unmonitored_pairs]
+    if none := thresholds_of(values, rules).naming_none([*model.pairs, *left_out]):
+        log.warning(
+            f"thresholds of {', '.join(map(repr, none))} match no pair of the robot; they apply "
+            "only to objects on ~/scene, ~/planning_scene or ~/cloud"
+        )

@@ -5,23 +5,26 @@
 from __future__ import annotations
 
 import colorsys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
+from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.common.text import metres
-from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MOST_BOXES, MeshBoxes, TreeBoxes, edges
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.monitoring.monitor import Level, MonitorState
+from collision_monitor.model.proximity import Nearness
+from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.nodes.markers.bodies import BodyMarkers, LinkMarkers
 from collision_monitor.nodes.markers.marker_rows import MarkerRows
+from collision_monitor.nodes.parameters.parameter import ALL, levels_of
 from collision_monitor.viewer.clearance_display import (
     CLEAR,
     COLOURS,
@@ -36,7 +39,6 @@ from collision_monitor.viewer.clearance_display import (
 
 AABB, NEAREST, TOUCHING = "aabb", "nearest", "contact"
 MESH_BOXES, COLLIDING_BOXES = "mesh_boxes", "colliding_boxes"
-ALL = range(MOST_BOXES)
 
 # Maximum number of triangles shown of a contact.
 _SHOWN = 200
@@ -44,32 +46,6 @@ _SHOWN = 200
 # Greens of clear links, from yellowish to bluish, so that neighbours can be told apart.
 _HUES = (0.28, 0.46)
 _LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
-
-
-def levels_of(text: str, name: str = "show_aabb_levels") -> frozenset[int] | range:
-    """Levels of the parameter ``name``: ``0-2,5``, ``all``, or empty for none.
-
-    Raises:
-        ConfigurationError: it has another form.
-    """
-    text = text.strip()
-    if text == "all":
-        return ALL
-    levels: set[int] = set()
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        first, dash, last = (word.strip() for word in part.partition("-"))
-        last = last if dash else first
-        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < len(ALL)):
-            raise ConfigurationError(
-                f"{name}: {part!r} is not a level or a range; use for example '0-2,5' "
-                "or 'all'"
-            )
-        if int(last) - int(first) > 100:
-            raise ConfigurationError(
-                f"{name}: no hierarchy has the levels {part!r}; use 'all'"
-            )
-        levels.update(range(int(first), int(last) + 1))
-    return frozenset(levels)
 
 
 # Lines of one marker: its colour (3,) and end points (k, 3), two for each segment.
@@ -335,3 +311,53 @@ class MarkerBuilder:
             first, second = state.clearance.links
             self._text.text = f"{metres(state.clearance.distance)}\n{first} - {second}"
         return markers
+
+
+class MarkerTopic:
+    """Builds and publishes markers; a new robot or new parameters begin with a DELETEALL."""
+
+    def __init__(
+        self, node: Node, values: Mapping[str, Any], publisher: Any,
+        monitor: Callable[[], Monitor | None], state: Callable[[], MonitorState],
+    ) -> None:  # fmt: skip
+        """``values``: parameters of the node; ``publisher``: of ``~/markers``."""
+        self._node, self._values, self._publisher = node, values, publisher
+        self._monitor, self._state = monitor, state
+        self._builder: MarkerBuilder | None = None
+
+    def forget(self) -> None:
+        """Begin again with the next markers: the robot or a parameter is another one."""
+        self._builder = None
+
+    def send(self) -> None:
+        """Publish the markers of the state, if ``~/markers`` has subscribers."""
+        monitor = self._monitor()
+        # A stopped timer may have been due when its rate was set to 0.
+        is_wanted = self._values["marker_rate"] and self._publisher.get_subscription_count()
+        if monitor is None or not is_wanted:
+            return
+        if self._builder is None:
+            self._start(monitor)
+        thresholds, q = monitor.behaviour.all_thresholds, monitor.buffer.q
+        if monitor.narrow_phase == "leaf":
+            nearness = self._nearness.of_leaves(q, thresholds)
+        else:
+            nearness = self._nearness.of_distances(monitor.model_distances(), thresholds)
+            if not monitor.live.is_empty:
+                first = len(monitor.model.pairs)
+                of_objects = self._nearness.of_leaves(q, thresholds, first)
+                nearness = np.minimum(nearness, of_objects)
+        stamp = self._node.get_clock().now().to_msg()
+        for message in self._builder.build(q, self._state(), stamp, nearness):
+            self._publisher.publish(message)
+
+    def _start(self, monitor: Monitor) -> None:
+        v = self._values
+        lifetime = max(1.0, 3.0 / v["marker_rate"])
+        levels = levels_of(v["show_aabb_levels"])
+        mesh_level = max(levels_of(v["show_mesh_level"], "show_mesh_level"), default=-1)
+        builder = MarkerBuilder(monitor.model, lifetime, monitor.live, levels, mesh_level)
+        for remark in builder.remarks:
+            self._node.get_logger().warning(remark)
+        self._builder, self._nearness = builder, Nearness(monitor.model, monitor.live)
+        self._publisher.publish(MarkerBuilder.clear())

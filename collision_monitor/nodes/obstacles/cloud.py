@@ -82,6 +82,9 @@ class Cloud:
     """Keeps the newest cloud in the live scene; reports if it is old or unusable.
 
     That several publishers replace each other's clouds is the fault "clouds".
+
+    Attributes:
+        is_ready: whether `apply_result` may have a result to apply; read at every joint state.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class Cloud:
         self._running: tuple[_Job, Future[Voxels]] | None = None
         # Cloud received while the position of the robot was unknown, and when it was measured.
         self._waiting: tuple[PointCloud2, float] | None = None
+        self.is_ready = False
         self._keep: Callable[[bytes], None] | None = None
         if recorder is not None:
             self._keep = recorder.recorded_subscription("~/cloud", PointCloud2, are_large=True)
@@ -124,11 +128,6 @@ class Cloud:
         self._node.destroy_subscription(self._subscription)
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._faults.clear("cloud", "clouds")
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether `apply_result` has a result to apply; checked at every joint state."""
-        return self._running is not None and self._running[1].done()
 
     def use_robot(self) -> None:
         """Report a change of the robot: the last cloud is kept until a new one is received."""
@@ -150,8 +149,7 @@ class Cloud:
 
     def watch(self) -> None:
         """Use what is ready, and raise or clear the fault; a few times a second."""
-        if self.is_ready:
-            self.apply_result()
+        self.apply_result()
         self.retry()
         self._raise_fault()
         # A message does not tell its publisher, so those that have not sent count as well.
@@ -258,9 +256,17 @@ class Cloud:
             self._next_job = None
             work = self._pool.submit(lambda: voxels_of(read_points(job.message), *job.arguments))
             self._running = job, work
+            work.add_done_callback(self._on_done)
+
+    def _on_done(self, future: Future[Voxels]) -> None:
+        """Called in the thread, possibly with a cloud for a robot that was replaced."""
+        self.is_ready = True
 
     def apply_result(self) -> None:
-        """Put the result of the thread into the scene, instead of the last cloud."""
+        """Put the result of the thread, if it is done, into the scene instead of the last cloud."""
+        self.is_ready = False
+        if self._running is None or not self._running[1].done():
+            return
         (job, future), self._running = self._running, None
         self._start()
         live = self._objects.live

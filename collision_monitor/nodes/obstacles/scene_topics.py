@@ -131,7 +131,8 @@ class SceneTopics:
             subscription.destroy()
         if self._whole is not None:
             self._whole.close()
-        self.process_pending(math.inf)
+        if self.waiting:
+            self.process_pending(math.inf)
         self.objects.close()
         self._faults.clear("objects", "planning_scene", "scene_waiting")
 
@@ -211,9 +212,8 @@ class SceneTopics:
 
     def process_pending(self, seconds: float = WORK_SECONDS) -> None:
         """Apply messages that were received, for this CPU time."""
-        if self.waiting:
-            with self._publishing_changes():
-                self._apply_received(seconds)
+        with self._publishing_changes():
+            self._apply_received(seconds)
 
     def _apply_received(self, seconds: float) -> None:
         self.waiting.apply(seconds, self.objects.has_room, self._apply, self.objects.drop)

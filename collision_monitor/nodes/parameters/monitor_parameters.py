@@ -28,7 +28,6 @@ from collision_monitor.monitoring.settings import (
     braking_decelerations,
     parse_pair_thresholds,
 )
-from collision_monitor.nodes.markers.markers import levels_of
 from collision_monitor.nodes.parameters.parameter import (
     FASTEST,
     LONGEST_TIMEOUT,
@@ -40,6 +39,7 @@ from collision_monitor.nodes.parameters.parameter import (
     declare_parameters,
     fixed,
     from_settings,
+    levels_of,
     package_dirs_of,
 )
 from collision_monitor.recording.stop_recorder import RecordingSettings

@@ -21,6 +21,7 @@ from collision_monitor.common.text import without_place
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.fitter import check_fit
 from collision_monitor.fitting.shapes import FitSettings
+from collision_monitor.model.hierarchy_boxes import MOST_BOXES
 
 # Hz; a rate below it has a period of more than 1000 s, and far below it one that no timer can have.
 SLOWEST = 0.001
@@ -31,6 +32,8 @@ TIMEOUT, LONGEST_TIMEOUT = 0.5, 60.0  # seconds, by default and at most
 
 # Entries of a list: it is checked and used while joint states wait.
 MOST_ENTRIES = 1000
+
+ALL = range(MOST_BOXES)  # levels of boxes
 
 
 @dataclass(frozen=True)
@@ -194,6 +197,32 @@ def check_fit_values(values: Mapping[str, Any]) -> None:
     """Raise FitError if parameters of the fit are inconsistent."""
     settings = FitSettings(**values_of(FitSettings, values))
     check_fit(values["fit"], settings, values["leaves"] or None)
+
+
+def levels_of(text: str, name: str = "show_aabb_levels") -> frozenset[int] | range:
+    """Levels of the parameter ``name``: ``0-2,5``, ``all``, or empty for none.
+
+    Raises:
+        ConfigurationError: it has another form.
+    """
+    text = text.strip()
+    if text == "all":
+        return ALL
+    levels: set[int] = set()
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        last = last if dash else first
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < len(ALL)):
+            raise ConfigurationError(
+                f"{name}: {part!r} is not a level or a range; use for example '0-2,5' "
+                "or 'all'"
+            )
+        if int(last) - int(first) > 100:
+            raise ConfigurationError(
+                f"{name}: no hierarchy has the levels {part!r}; use 'all'"
+            )
+        levels.update(range(int(first), int(last) + 1))
+    return frozenset(levels)
 
 
 def package_dirs_of(values: Mapping[str, Any]) -> tuple[str, ...]:

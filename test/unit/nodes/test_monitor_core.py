@@ -88,7 +88,7 @@ def test_scene_messages_take_a_bounded_time_of_a_cycle_and_what_is_left_is_a_war
     message = serialize_message(JointState(name=names, position=[0.5] * len(names)))
     core._on_joint_state(source, message)
     published = []
-    core._topics.state = lambda status, state: published.append(state)
+    core.state.topics.state = lambda status, state: published.append(state)
     core._scene.waiting.receive("scene", 0, steps)
     assert 0.01 <= seconds_of(core._on_joint_state, source, message) < 0.025
     state = published[-1]

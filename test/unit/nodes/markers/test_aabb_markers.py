@@ -15,13 +15,8 @@ from builtin_interfaces.msg import Time  # noqa: E402
 from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
-from collision_monitor.nodes.markers.markers import (  # noqa: E402
-    AABB,
-    ALL,
-    AabbLevels,
-    LineMarkers,
-    levels_of,
-)
+from collision_monitor.nodes.markers.markers import AABB, AabbLevels, LineMarkers  # noqa: E402
+from collision_monitor.nodes.parameters.parameter import ALL, levels_of  # noqa: E402
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from collision_monitor.model.thresholds import Rule, Thresholds
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from collision_monitor.nodes.monitor_state import decision_values, pair_values  # noqa: E402
-from collision_monitor.nodes.monitor_topics import stops_at_zero  # noqa: E402
+from collision_monitor.nodes.robot_loader import stops_at_zero  # noqa: E402
 
 
 def monitor(gap, **options):
