@@ -111,7 +111,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"{NAME} = {NAME}.nodes.collision_monitor:main",
-            f"{NAME}_lifecycle = {NAME}.nodes.collision_monitor_lifecycle:main",
+            f"{NAME}_lifecycle = {NAME}.nodes.collision_monitor:lifecycle_main",
             f"self_collision = {NAME}.nodes.self_collision:main",
             f"simulation = {NAME}.nodes.simulation:main",
         ],

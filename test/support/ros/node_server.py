@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-MODULES = ("collision_monitor", "collision_monitor_lifecycle", "self_collision", "simulation")
+MODULES = ("collision_monitor", "self_collision", "simulation")
 _LONGEST = 1 << 17  # bytes of a request
 
 
@@ -92,7 +92,7 @@ class NodeServer:
     def start(
         self, node: str, arguments: Sequence[str], environment: Mapping[str, str]
     ) -> NodeProcess:
-        """Start ``python -m collision_monitor.nodes.<node>`` with these arguments."""
+        """Start this executable with these arguments."""
         request = json.dumps([node, list(arguments), dict(environment), os.getcwd()]).encode()
         output, their_output = os.pipe()
         status, their_status = os.pipe()
@@ -125,9 +125,9 @@ def node_server() -> NodeServer:
 
 def _serve(channel: socket.socket) -> Callable[[], None] | None:
     """Fork a node for each request; returns the main function in the forked process only."""
-    mains = {
-        name: importlib.import_module(f"collision_monitor.nodes.{name}").main for name in MODULES
-    }
+    modules = {name: importlib.import_module(f"collision_monitor.nodes.{name}") for name in MODULES}
+    mains = {name: module.main for name, module in modules.items()}
+    mains["collision_monitor_lifecycle"] = modules["collision_monitor"].lifecycle_main
     _load_kernels()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the waiting processes
     while True:
