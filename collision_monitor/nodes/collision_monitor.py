@@ -14,7 +14,8 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.node import Node
 
 from collision_monitor.errors import CollisionMonitorError
-from collision_monitor.nodes.common.executor import run_program, split_arguments
+from collision_monitor.nodes.common.arguments import split_arguments
+from collision_monitor.nodes.common.executor import run_program
 from collision_monitor.nodes.monitor_core import MonitorCore
 from collision_monitor.nodes.node_core import CoreNode, RobotNode
 

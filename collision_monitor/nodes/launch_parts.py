@@ -21,7 +21,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from collision_monitor.errors import ConfigurationError
-from collision_monitor.nodes.parameters.given import given_in_file
+from collision_monitor.nodes.common.arguments import given_in_file
 from collision_monitor.robot.packages import publishable
 
 PACKAGE = "collision_monitor"

@@ -24,7 +24,7 @@ from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import CycleWatch, Watchdogs
-from collision_monitor.nodes.common.executor import StateLog
+from collision_monitor.nodes.common.executor import StateLog, steady_timer
 from collision_monitor.nodes.common.messages import (
     LATCHED,
     SAFE,
@@ -35,7 +35,6 @@ from collision_monitor.nodes.common.messages import (
     status_message,
 )
 from collision_monitor.nodes.common.node_state import NodeState
-from collision_monitor.nodes.common.timers import steady_timer
 from collision_monitor.nodes.markers.markers import MarkerTopic
 from collision_monitor.nodes.monitor_services import StopService
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder

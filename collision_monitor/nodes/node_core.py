@@ -23,10 +23,9 @@ from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.model.loading import RobotSource
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.watchdogs import Watchdogs
-from collision_monitor.nodes.common.executor import bridge_logs
+from collision_monitor.nodes.common.executor import Sentinel, bridge_logs, steady_timer
 from collision_monitor.nodes.common.messages import DESCRIPTIONS, LATCHED
 from collision_monitor.nodes.common.node_state import NodeState, Report
-from collision_monitor.nodes.common.timers import Sentinel, steady_timer
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 from collision_monitor.nodes.parameters.parameter import (
     Check,

@@ -34,7 +34,7 @@ from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.exact_paths import measure_paths
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
-from collision_monitor.nodes.common.timers import steady_timer
+from collision_monitor.nodes.common.executor import steady_timer
 from collision_monitor.nodes.parameters.monitor_parameters import (
     bounds_of,
     decelerations_of,

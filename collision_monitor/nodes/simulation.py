@@ -25,10 +25,9 @@ from collision_monitor.common.text import named_numbers, shortened
 from collision_monitor.errors import SimulationError, TrajectoryError
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.motion.trajectory import OTHER_CLOCK
-from collision_monitor.nodes.common.executor import run_program
+from collision_monitor.nodes.common.executor import run_program, steady_timer
 from collision_monitor.nodes.common.messages import LATCHED, STATE, VALUES, diagnostic, time_message
 from collision_monitor.nodes.common.node_state import Report, ReportState
-from collision_monitor.nodes.common.timers import steady_timer
 from collision_monitor.nodes.node_core import RobotNode, SingleRobotCore
 from collision_monitor.nodes.parameters.simulation_parameters import PARAMETERS, check
 from collision_monitor.nodes.simulation_action import TrajectoryAction, command_of

@@ -9,8 +9,8 @@ from support.ros.ros_graph import rclpy
 
 from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
+from collision_monitor.nodes.common.arguments import unused_parameters
 from collision_monitor.nodes.parameters import monitor_parameters, self_collision_parameters
-from collision_monitor.nodes.parameters.given import unused_parameters
 from collision_monitor.nodes.parameters.monitor_parameters import (
     PARAMETERS,
     declare_robots,

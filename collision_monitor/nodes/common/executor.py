@@ -1,45 +1,46 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a node as a program: arguments, log, executor, signals and exit code."""
+"""Runs a node as a program: log, executor, timers, signals and exit code."""
 
 from __future__ import annotations
 
-import argparse
 import logging
 import math
 import os
-import re
 import signal
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
-from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
-from rclpy.utilities import remove_ros_args
+from rclpy.timer import Timer
 
 from collision_monitor.common.compiled import LOG_SECONDS
 from collision_monitor.common.end_of_process import end_now
-from collision_monitor.common.text import without_place
-from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
+from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.nodes.common.timers import TICK, Sentinel
-from collision_monitor.nodes.parameters.given import unused_parameters
+from collision_monitor.nodes.common.arguments import init, unused_parameters
 
 _END_SECONDS = 2.0  # maximum time from a signal to the end of the process
 _PUBLISH_SECONDS = 0.3  # of them, at most, until subscribers have a last state
 _SENDING_SECONDS = 0.05  # until a message has left the process
+
+TICK = 0.1  # seconds; also between two looks for a signal, if no timer runs
+# A main thread that has done nothing for so many ticks is blocked: 1 s, the slowest heartbeat. On a
+# busy machine half of that is not rare.
+_TICKS = 10
+
+_CLOCK = Clock(clock_type=ClockType.STEADY_TIME)
 
 
 def log_at(logger: Any, severity: int, text: str) -> None:
@@ -100,6 +101,11 @@ def bridge_logs(node: Node) -> None:
     library.propagate = False
 
 
+def steady_timer(node: Node, period: float, callback: Callable[[], object]) -> Timer:
+    """A timer of ``node`` with a period in seconds; it goes on while simulated time is paused."""
+    return node.create_timer(period, callback, clock=_CLOCK)
+
+
 def take_serialized(subscription: Subscription) -> tuple[bytes, dict[str, Any]] | None:
     """Take the oldest waiting message of a subscription, with its info; None without one.
 
@@ -109,85 +115,6 @@ def take_serialized(subscription: Subscription) -> tuple[bytes, dict[str, Any]] 
         return subscription.handle.take_message(subscription.msg_type, True)
 
 
-@contextmanager
-def _rcl_errors() -> Iterator[None]:
-    """Raise errors of rcl as RosArgumentsError, without their source location."""
-    try:
-        yield
-    except RuntimeError as error:
-        text = without_place(" ".join(str(error).split()))
-        text = re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
-        raise RosArgumentsError(text) from None
-
-
-def init(args: list[str] | None) -> None:
-    """Call ``rclpy.init``, without signal handlers.
-
-    Raises:
-        RosArgumentsError: invalid arguments, such as an unknown log level or a missing file.
-    """
-    args = sys.argv if args is None else args
-    if problem := _log_folder_problem():
-        print(f"no log files: {problem}; set ROS_LOG_DIR", file=sys.stderr)
-        args = [*args, "--ros-args", "--disable-external-lib-logs"]
-    with _rcl_errors():
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-
-
-def _log_folder_problem() -> str:
-    """Why log files cannot be written, which would end rclpy; empty if they can."""
-    variables = os.environ
-    base = variables.get("ROS_HOME") or os.path.join(variables.get("HOME", ""), ".ros")
-    folder = variables.get("ROS_LOG_DIR") or os.path.join(base, "log")
-    if not folder.startswith(("/", "~")) and not variables.get("HOME"):
-        return "HOME is not set"
-    try:
-        folder = os.path.expanduser(folder)
-        os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return ""
-    except OSError as error:
-        return f"{folder}: {error.strerror}"
-
-
-def own_arguments(args: list[str]) -> list[str]:
-    """Arguments that are not for ROS, without the program name.
-
-    Raises:
-        RosArgumentsError: those for ROS are invalid.
-    """
-    with _rcl_errors():
-        return remove_ros_args(args)[1:]
-
-
-def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
-    """(options for the node, arguments for rclpy); ``args`` with the program name, or sys.argv.
-
-    An unknown option ends the program with code 2.
-    """
-    args = sys.argv if args is None else args
-    parser = argparse.ArgumentParser(
-        prog="collision_monitor",
-        description="Monitor the clearance of a robot; parameters: --ros-args -p name:=value.",
-    )
-    parser.add_argument(
-        "--record",
-        metavar="FILE.mcap",
-        help=(
-            "record the last minutes before every stop to this file (same as the parameter "
-            "record)"
-        ),
-    )
-    try:
-        own = own_arguments(args)
-    except RosArgumentsError as error:
-        sys.exit(f"collision_monitor: error: {error}")  # exit code 1, as for parameters
-    found = parser.parse_args(own)
-    if found.record is None:
-        return {}, args
-    return {"parameter_overrides": [Parameter("record", value=found.record)]}, args
-
-
 def best_executor() -> Executor:
     """The events executor (rclpy 7: half the CPU per message), otherwise the default one."""
     try:
@@ -195,6 +122,40 @@ def best_executor() -> Executor:
     except ImportError:
         return SingleThreadedExecutor()
     return EventsExecutor()
+
+
+class Sentinel:
+    """Publishes that the node is blocked while its main thread is.
+
+    Latched messages with a lifespan would be gone meanwhile. Time counts in ticks of its own
+    thread: a pause of the whole process is one tick, and is left to the watchdog.
+    """
+
+    def __init__(self, publish: Callable[[str], None]) -> None:
+        """Start the thread; ``publish`` is called with the reason, again and again."""
+        self._publish = publish
+        self._beats = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="sentinel", daemon=True)
+        self._thread.start()
+
+    def beat(self) -> None:
+        """Tell it that the main thread is not blocked."""
+        self._beats += 1
+
+    def close(self) -> None:
+        """End the thread; nothing is published afterwards."""
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        seen, ticks = self._beats, 0
+        while not self._ended.wait(TICK):
+            ticks = ticks + 1 if self._beats == seen else 0
+            seen = self._beats
+            if ticks >= _TICKS:
+                with suppress(Exception):
+                    self._publish(f"the node has been blocked for {ticks * TICK:.1f} s")
 
 
 class RunnableNode(Protocol):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from collision_monitor.nodes.common.timers import steady_timer
+from collision_monitor.nodes.common.executor import steady_timer
 from collision_monitor.nodes.trajectories.follow_joint_trajectory import RelayedGoal
 from collision_monitor.nodes.trajectories.trajectory_messages import motion_message
 from collision_monitor.self_collision.adjustment import Adjustment

@@ -10,14 +10,12 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from collision_monitor.errors import RosArgumentsError  # noqa: E402
 from collision_monitor.monitoring.monitor import Level  # noqa: E402
-from collision_monitor.nodes.common.executor import (  # noqa: E402  # noqa: E402
-    LogBridge,
-    StateLog,
-    bridge_logs,
+from collision_monitor.nodes.common.arguments import (  # noqa: E402
     init,
     own_arguments,
     split_arguments,
 )
+from collision_monitor.nodes.common.executor import LogBridge, StateLog, bridge_logs  # noqa: E402
 from collision_monitor.nodes.self_collision import main  # noqa: E402
 
 # -- rOS arguments that rcl refuses are said in a sentence that names them --

@@ -1,24 +1,111 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings of parameters that were given to a node and have no effect: misspelt, or for another."""
+"""Arguments of the process of a node: checked, split, and parameters among them without effect."""
 
 from __future__ import annotations
 
+import argparse
+import os
 import re
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import rclpy
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
 from collision_monitor.common.safe_files import read_document
-from collision_monitor.common.text import did_you_mean, shortened
-from collision_monitor.errors import ConfigurationError
+from collision_monitor.common.text import did_you_mean, shortened, without_place
+from collision_monitor.errors import ConfigurationError, RosArgumentsError
 
 _PARAMETERS = "ros__parameters"
 # Parameters that the middleware declares where it uses them.
 _OF_ROS = re.compile(r"qos_overrides\.|start_type_description_service$")
+
+
+@contextmanager
+def _rcl_errors() -> Iterator[None]:
+    """Raise errors of rcl as RosArgumentsError, without their source location."""
+    try:
+        yield
+    except RuntimeError as error:
+        text = without_place(" ".join(str(error).split()))
+        text = re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
+        raise RosArgumentsError(text) from None
+
+
+def init(args: list[str] | None) -> None:
+    """Call ``rclpy.init``, without signal handlers.
+
+    Raises:
+        RosArgumentsError: invalid arguments, such as an unknown log level or a missing file.
+    """
+    args = sys.argv if args is None else args
+    if problem := _log_folder_problem():
+        print(f"no log files: {problem}; set ROS_LOG_DIR", file=sys.stderr)
+        args = [*args, "--ros-args", "--disable-external-lib-logs"]
+    with _rcl_errors():
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+
+
+def _log_folder_problem() -> str:
+    """Why log files cannot be written, which would end rclpy; empty if they can."""
+    variables = os.environ
+    base = variables.get("ROS_HOME") or os.path.join(variables.get("HOME", ""), ".ros")
+    folder = variables.get("ROS_LOG_DIR") or os.path.join(base, "log")
+    if not folder.startswith(("/", "~")) and not variables.get("HOME"):
+        return "HOME is not set"
+    try:
+        folder = os.path.expanduser(folder)
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return f"{folder}: {error.strerror}"
+
+
+def own_arguments(args: list[str]) -> list[str]:
+    """Arguments that are not for ROS, without the program name.
+
+    Raises:
+        RosArgumentsError: those for ROS are invalid.
+    """
+    with _rcl_errors():
+        return remove_ros_args(args)[1:]
+
+
+def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
+    """(options for the node, arguments for rclpy); ``args`` with the program name, or sys.argv.
+
+    An unknown option ends the program with code 2.
+    """
+    args = sys.argv if args is None else args
+    parser = argparse.ArgumentParser(
+        prog="collision_monitor",
+        description="Monitor the clearance of a robot; parameters: --ros-args -p name:=value.",
+    )
+    parser.add_argument(
+        "--record",
+        metavar="FILE.mcap",
+        help=(
+            "record the last minutes before every stop to this file (same as the parameter "
+            "record)"
+        ),
+    )
+    try:
+        own = own_arguments(args)
+    except RosArgumentsError as error:
+        sys.exit(f"collision_monitor: error: {error}")  # exit code 1, as for parameters
+    found = parser.parse_args(own)
+    if found.record is None:
+        return {}, args
+    return {"parameter_overrides": [Parameter("record", value=found.record)]}, args
 
 
 class Given(NamedTuple):
