@@ -36,12 +36,9 @@ from collision_monitor.nodes.parameters.self_collision_parameters import (
     arm_names,
     check,
 )
-from collision_monitor.nodes.self_collision_state import RequestState
+from collision_monitor.nodes.self_collision_state import RequestState, Shortage
 from collision_monitor.nodes.trajectories.motions_under_way import ReleasedMotions
-from collision_monitor.nodes.trajectories.trajectory_messages import (
-    PointStreaming,
-    Shortage,
-)
+from collision_monitor.nodes.trajectories.trajectory_messages import PointStreaming
 from collision_monitor.nodes.trajectories.trajectory_requests import TrajectoryRequests
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor

@@ -27,16 +27,18 @@ from collision_monitor.nodes.common.messages import (  # noqa: E402
     read_trajectory,
     seconds_of,
 )
-from collision_monitor.nodes.trajectories.trajectory_messages import (
-    PointStreaming,
-    Report,
+from collision_monitor.nodes.common.node_state import Report
+from collision_monitor.nodes.self_collision_state import (
     Shortage,
     adjustment_values,
+    overruled,
+    refusal_values,
+)
+from collision_monitor.nodes.trajectories.trajectory_messages import (
+    PointStreaming,
     desired_of,
     motion_message,
-    overruled,
     point_message,
-    refusal_values,
 )
 from collision_monitor.self_collision.adjustment import EasedPair
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor

@@ -24,7 +24,12 @@ from collision_monitor.monitoring.faults import Level
 from collision_monitor.nodes.common.messages import VALUES, read_trajectory, seconds_of
 from collision_monitor.nodes.markers.path_marker_topic import PathMarkerTopic
 from collision_monitor.nodes.parameters.self_collision_parameters import settings_of
-from collision_monitor.nodes.self_collision_state import RequestState
+from collision_monitor.nodes.self_collision_state import (
+    RequestState,
+    Shortage,
+    adjustment_values,
+    refusal_values,
+)
 from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
     FollowJointTrajectoryRelay,
     RelayedGoal,
@@ -36,12 +41,9 @@ from collision_monitor.nodes.trajectories.motions_under_way import (
     ReleasedMotions,
 )
 from collision_monitor.nodes.trajectories.trajectory_messages import (
-    Shortage,
-    adjustment_values,
     desired_of,
     motion_message,
     point_message,
-    refusal_values,
 )
 from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings
 from collision_monitor.self_collision.trajectory_filter import (
