@@ -108,13 +108,13 @@ class MonitorCore(NodeCore):
         self.state.start(self._recorder)
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
         self._scene = SceneTopics(
-            self._node, self._values, self._refresh, self._keeper, self._recorder, self._timed,
-            self._faults,
+            self._node, self._values, self._refresh, self._faults, self._keeper, self._recorder,
+            self._timed,
         )  # fmt: skip
         self._cloud = Cloud(
             self._node, self._values, self._scene.objects, self._refresh,
-            lambda stamp: self._joint_states.lag(stamp, time.monotonic()), self._recorder,
-            self._timed, self._faults,
+            lambda stamp: self._joint_states.lag(stamp, time.monotonic()), self._faults,
+            self._recorder, self._timed,
         )  # fmt: skip
         self._set_stops()
         self.state.is_active = is_active

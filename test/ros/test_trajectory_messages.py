@@ -117,11 +117,11 @@ def test_the_lengths_of_further_fields_are_told():
 
 
 def test_one_point_has_the_order_that_is_asked_for():
-    message = point_message(["b", "a"], {"a": 1.0, "b": 2.0, "c": 3.0}, 0.25)
+    message = point_message(["b", "a"], {"a": 1.0, "b": 2.0, "c": 3.0})
     assert message.joint_names == ["b", "a"]
     (point,) = message.points
     assert list(point.positions) == [2.0, 1.0]
-    assert point.time_from_start == Duration(sec=0, nanosec=250_000_000)
+    assert point.time_from_start == Duration()
 
 
 # -- streams of desired points -------------------------------------------------------------
@@ -132,6 +132,13 @@ VALUES = {
     "stream_timeout": 0.5, "start_tolerance": 0.01,
 }  # fmt: skip
 NOW, CLOCK = 100.0, 5000.0
+
+
+def desired_point(wanted, span, stamp=None):
+    message = point_message(JOINTS, wanted)
+    message.points[0].time_from_start = duration_message(span)
+    message.header.stamp = stamp or Time()
+    return message
 
 
 class Robot:
@@ -148,7 +155,7 @@ class Robot:
 
     def follow(self, gap, span=0.1, stamp=None, clock=CLOCK):
         wanted = dict(zip(JOINTS, apart(gap), strict=True))
-        message = point_message(JOINTS, wanted, span, stamp)
+        message = desired_point(wanted, span, stamp)
         return self.stream.follow(message, clock, NOW)
 
 
@@ -214,7 +221,7 @@ def test_nothing_goes_out_while_a_trajectory_is_under_way_or_nothing_is_known():
     robot.filter.mark_finished()
     assert robot.follow(0.5).level is Level.OK
     with pytest.raises(TrajectoryError, match="is unknown: joint states are"):
-        robot.stream.follow(point_message(JOINTS, dict.fromkeys(JOINTS, 0.0), 0.1), CLOCK, NOW + 9)
+        robot.stream.follow(desired_point(dict.fromkeys(JOINTS, 0.0), 0.1), CLOCK, NOW + 9)
 
 
 # -- reports: what an adjustment did, or why there is none ----------------------------------

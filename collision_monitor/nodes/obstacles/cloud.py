@@ -89,10 +89,9 @@ class Cloud:
 
     def __init__(
         self, node: Node, values: Mapping[str, Any], objects: SceneObjects,
-        changed: Callable[[], None], lag: Callable[[float], float],
+        changed: Callable[[], None], lag: Callable[[float], float], faults: FaultRegister,
         recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
-        faults: FaultRegister | None = None,
     ) -> None:  # fmt: skip
         """Arguments as of `SceneTopics`. A cloud that is too old is the fault "cloud".
 
@@ -100,8 +99,7 @@ class Cloud:
         with this stamp by the clock of the node, as `ClockWatch.lag`, seconds.
         """
         self._values, self._objects, self._changed = values, objects, changed
-        self._node, self._lag = node, lag
-        self._faults = FaultRegister() if faults is None else faults
+        self._node, self._lag, self._faults = node, lag, faults
         self._measured = time.monotonic()
         self._has_stamp = False  # the last cloud
         self._last: Voxels | None = None

@@ -74,9 +74,8 @@ class SceneTopics:
 
     def __init__(
         self, node: Node, values: Mapping[str, Any], changed: Callable[[], None],
-        keeper: DesiredScene | None = None, recorder: Recorder | None = None,
+        faults: FaultRegister, keeper: DesiredScene | None = None, recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
-        faults: FaultRegister | None = None,
     ) -> None:  # fmt: skip
         """Subscribe.
 
@@ -84,13 +83,12 @@ class SceneTopics:
             node: the node.
             values: its parameters.
             changed: called when the state may have changed.
+            faults: the register of the node.
             keeper: objects requested earlier.
             recorder: records the messages.
             work: wraps a callback so that its duration is measured.
-            faults: the register of the node.
         """
-        self._node, self._values, self._changed = node, values, changed
-        self._faults = FaultRegister() if faults is None else faults
+        self._node, self._values, self._changed, self._faults = node, values, changed, faults
         self.objects = SceneObjects(node, values, keeper)
         self._keeper = self.objects.keeper
         self._most = values["scene_leaves_per_object"]

@@ -59,15 +59,10 @@ def motion_message(
     return message
 
 
-def point_message(
-    joint_names: Sequence[str],
-    present: Mapping[str, float],
-    seconds: float = 0.0,
-    stamp: Time | None = None,
-) -> JointTrajectory:
-    """Message with one point, to be reached after a number of seconds."""
+def point_message(joint_names: Sequence[str], present: Mapping[str, float]) -> JointTrajectory:
+    """Message with one point, to be reached at once."""
     row = np.array([[present[name] for name in joint_names]])
-    return motion_message(Motion(tuple(joint_names), np.array([seconds]), row), stamp, 0.0)
+    return motion_message(Motion(tuple(joint_names), np.zeros(1), row))
 
 
 # -- streams of points --

@@ -30,6 +30,7 @@ from support.ros.scene_stub import (  # noqa: E402
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.model.live.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live.live_scene import CLOUD, LiveScene  # noqa: E402
+from collision_monitor.monitoring.faults import FaultRegister  # noqa: E402
 from collision_monitor.nodes.obstacles.cloud import Cloud, robot_leaves  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
 
@@ -44,11 +45,11 @@ class Cell:
 
     def __init__(self, model):
         self.node = stub_node()
-        self.scene = SceneTopics(self.node, VALUES, lambda: None)
+        self.scene = SceneTopics(self.node, VALUES, lambda: None, FaultRegister())
         self.values = dict(VALUES)
         self.cloud = Cloud(
             self.node, self.values, self.scene.objects, lambda: None,
-            lambda stamp: time.time() - stamp if stamp else 0.0,
+            lambda stamp: time.time() - stamp if stamp else 0.0, FaultRegister(),
         )  # fmt: skip
         self.use_robot(model)
 

@@ -207,7 +207,7 @@ def finish(topics):
 
 @pytest.fixture
 def topics():
-    found = SceneTopics(stub_node(), VALUES, lambda: None)
+    found = SceneTopics(stub_node(), VALUES, lambda: None, FaultRegister())
     found.objects.keeper.use_scene(
         LiveScene(robot(), Bounds(objects=4, leaves_per_object=32, voxels=4))
     )

@@ -44,9 +44,8 @@ def model():
 def scene(model, tmp_path):
     values = VALUES | {"package_dirs": [str(tmp_path / "meshes")]}
     monitor = watch(model)
-    faults = monitor.watchdogs.faults
     node = stub_node()
-    found = SceneTopics(node, values, lambda: None, faults=faults)
+    found = SceneTopics(node, values, lambda: None, monitor.watchdogs.faults)
     found.node = node
     found.monitor = monitor
     hear(found.monitor)

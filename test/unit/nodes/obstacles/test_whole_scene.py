@@ -219,7 +219,7 @@ def test_the_topics_of_a_node_ask_for_everything_that_is_monitored(monkeypatch, 
                  "create_client", "destroy_client"):  # fmt: skip
         setattr(node, name, getattr(graph, name))
     monitor = watch(robot())
-    topics = SceneTopics(node, VALUES, lambda: None, faults=monitor.watchdogs.faults)
+    topics = SceneTopics(node, VALUES, lambda: None, monitor.watchdogs.faults)
     hear(monitor)
     topics.objects.use_robot(monitor)
     until(topics, lambda: graph.calls)
