@@ -44,14 +44,21 @@ class Cell:
         node = self.graph.node
         self._scene = node.create_publisher(MarkerArray, "/collision_monitor/scene", 10)
         self._attach = node.create_publisher(MarkerArray, "/collision_monitor/attach", 10)
-        # Of one in best effort, the middleware would lose large clouds.
-        self._cloud = node.create_publisher(PointCloud2, "/collision_monitor/cloud", 1)
+        self.new_camera()
         self.graph.until_distance(self.send)
         self.graph.until(
             lambda: all(
                 each.get_subscription_count() for each in (self._scene, self._attach, self._cloud)
             )
         )
+        self.until(lambda values, state: "cloud" in values, lambda: self.cloud(np.empty((0, 3))))
+
+    def new_camera(self):
+        # Of one in best effort, the middleware would lose large clouds.
+        self._cloud = self.graph.node.create_publisher(PointCloud2, "/collision_monitor/cloud", 1)
+
+    def end_camera(self):
+        self.graph.node.destroy_publisher(self._cloud)
 
     def send(self):
         self.graph.send(NAMES, CLEAR)
@@ -315,6 +322,15 @@ def test_two_publishers_of_clouds_are_a_warning_until_one_ends(cell):
     )
     node.destroy_publisher(camera)
     cell.until_clear()
+
+
+def test_a_publisher_whose_clouds_do_not_arrive_is_a_warning(cell):
+    cell.end_camera()
+    cell.graph.spin(2.0)  # until the node knows
+    cell.new_camera()
+    says = "a publisher on ~/cloud, but no cloud has arrived"
+    cell.until(lambda values, state: state.level == WARN and says in state.message)
+    cell.until(lambda _, state: state.level == OK, lambda: cell.cloud([[0.0, 3.0, 0.0]]))
 
 
 def test_each_large_cloud_of_a_reliable_publisher_arrives(cell):

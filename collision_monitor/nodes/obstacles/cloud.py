@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -72,6 +73,9 @@ def read_points(message: PointCloud2) -> np.ndarray:
     return np.stack([points[name].astype(np.float64) for name in "xyz"], axis=-1).reshape(-1, 3)
 
 
+_FIRST_CLOUD = 5.0  # seconds that a publisher may take to its first cloud
+
+
 class _Job(NamedTuple):
     message: PointCloud2
     measured: float  # time of the steady clock, by its stamp
@@ -81,7 +85,7 @@ class _Job(NamedTuple):
 class Cloud:
     """Keeps the newest cloud in the live scene; reports if it is old or unusable.
 
-    That several publishers replace each other's clouds is the fault "clouds".
+    That several publishers replace each other's clouds, or one sends none, is the fault "clouds".
 
     Attributes:
         is_ready: whether `apply_result` may have a result to apply; read at every joint state.
@@ -100,7 +104,7 @@ class Cloud:
         """
         self._values, self._objects, self._changed = values, objects, changed
         self._node, self._lag, self._faults = node, lag, faults
-        self._measured = time.monotonic()
+        self._measured = self._waits_since = time.monotonic()  # for the first cloud of a publisher
         self._has_stamp = False  # the last cloud
         self._last: Voxels | None = None
         self._root = ""  # of the model that has the cloud
@@ -154,11 +158,20 @@ class Cloud:
         count = self._node.count_publishers(self._subscription.topic_name)
         if count > 0:
             self._match_publishers()
-        text = (
-            f"{count} publishers on ~/cloud, whose clouds replace each other: what only one of "
-            "them sees is missing in turns; merge them into one, and end those that never send"
-        )
-        self._faults.put("clouds", Level.WARN, "", text if count > 1 else "")
+        else:
+            self._waits_since = time.monotonic()
+        text = ""
+        if count > 1:
+            text = (
+                f"{count} publishers on ~/cloud, whose clouds replace each other: what only one of "
+                "them sees is missing in turns; merge them into one, and end those that never send"
+            )
+        elif time.monotonic() - self._waits_since > _FIRST_CLOUD:
+            text = (
+                "a publisher on ~/cloud, but no cloud has arrived: it sends none, or the "
+                "middleware loses large messages in best effort; let it publish reliably"
+            )
+        self._faults.put("clouds", Level.WARN, "", text)
 
     def _match_publishers(self) -> None:
         """Subscribe as reliably as all publishers publish.
@@ -198,6 +211,7 @@ class Cloud:
         }
 
     def _receive(self, data: bytes) -> None:
+        self._waits_since = math.inf
         if self._keep is not None:
             self._keep(data)
         try:
