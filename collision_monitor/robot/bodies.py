@@ -177,15 +177,18 @@ def parts_between_held_joints(robot: Robot) -> dict[str, int]:
     return parts
 
 
-def _z_motions(slides: bool, positions: np.ndarray) -> np.ndarray:
-    """Poses (n, 4, 4) of a body moved along (``slides``) or about the z axis of its frame."""
-    motions = np.broadcast_to(np.eye(4), (len(positions), 4, 4)).copy()
-    if slides:
-        motions[:, 2, 3] = positions
-        return motions
-    sine, cosine = np.sin(positions), np.cos(positions)
-    motions[:, 0, 0], motions[:, 0, 1] = cosine, -sine
-    motions[:, 1, 0], motions[:, 1, 1] = sine, cosine
+def _z_motions(slides: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Poses (k, n, 4, 4) of k bodies moved about, or along, the z axes of their frames.
+
+    ``slides`` (k,) says which; ``positions`` (k, n).
+    """
+    motions = np.zeros((*positions.shape, 4, 4))
+    turns = np.where(slides[:, None], 0.0, positions)
+    motions[..., 0, 0] = motions[..., 1, 1] = np.cos(turns)
+    motions[..., 1, 0] = np.sin(turns)
+    motions[..., 0, 1] = 0.0 - motions[..., 1, 0]
+    motions[..., 2, 2] = motions[..., 3, 3] = 1.0
+    motions[slides, :, 2, 3] = positions[slides]
     return motions
 
 
@@ -210,10 +213,12 @@ def _body_poses(
     """Poses (n, 4, 4) of bodies, and of those that carry them, as of `link_poses`."""
     configurations = np.asarray(configurations, dtype=float)
     poses = {0: np.broadcast_to(np.eye(4), (len(configurations), 4, 4))}
-    for k in sorted({int(row) for body in wanted for row in bodies.chain(body)}):
-        positions = bodies.gains[k] * configurations[:, bodies.columns[k]] + bodies.offsets[k]
-        motions = _z_motions(bool(bodies.slides[k]), positions)
-        poses[k + 1] = poses[int(bodies.parents[k])] @ bodies.placements[k] @ motions
+    rows = sorted({row for body in wanted for row in bodies.chain(body).tolist()})
+    gains, offsets = bodies.gains[rows, None], bodies.offsets[rows, None]
+    positions = gains * configurations[:, bodies.columns[rows]].T + offsets
+    motions, parents = _z_motions(bodies.slides[rows], positions), bodies.parents.tolist()
+    for row, motion in zip(rows, motions, strict=True):
+        poses[row + 1] = poses[parents[row]] @ bodies.placements[row] @ motion
     return poses
 
 
