@@ -236,8 +236,8 @@ class SelfCollisionCore(SingleRobotCore):
     def _watch(self) -> None:
         """Publish the state and markers at their rates, and changes immediately."""
         self._robots.watch(time.monotonic())
-        self._requests.adjusting.poll()
         now = time.monotonic()
+        self._requests.watch(now)
         supervisor = None if self._motions.filter is None else self._motions.filter.supervisor
         self._joint_states.watch(None if supervisor is None else supervisor.monitor)
         self.state.watch(now)

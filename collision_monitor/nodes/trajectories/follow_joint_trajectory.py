@@ -9,6 +9,7 @@ executed when its result is known, so its execution does not block.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 _ACTION = "~/follow_joint_trajectory"
+_GONE = 2.0  # seconds without the controller's action, after which its goals are aborted
 
 
 def follow_joint_trajectory_type() -> Any | None:
@@ -135,6 +137,7 @@ class FollowJointTrajectoryRelay(DeferredActionServer):
         self._over = over
         self.controller_action = controller_action
         self._client = ActionClient(node, action_type, controller_action)
+        self._seen = time.monotonic()  # the controller's action
         super().__init__(node, action_type)
 
     # -- requests of the planner --
@@ -163,6 +166,14 @@ class FollowJointTrajectoryRelay(DeferredActionServer):
         if self._client.server_is_ready():
             return ""
         return f"the controller's action '{self.controller_action}' is not available"
+
+    def watch(self, now: float) -> None:
+        """Abort what the controller executes once its action is gone; ``now``: steady clock."""
+        if not (gone := self.can_forward()):
+            self._seen = now
+        elif now - self._seen > _GONE:
+            for goal in [goal for goal in self.goals if goal.on_its_way]:
+                self.refuse(goal, f"{gone} any more: whether it moves the robot is not known")
 
     def forward(self, goal: RelayedGoal, message: JointTrajectory) -> None:
         """Send ``message`` to the controller instead of the trajectory of the goal."""
@@ -202,7 +213,7 @@ class FollowJointTrajectoryRelay(DeferredActionServer):
             self.refuse(goal, "the controller rejected the adjusted trajectory")
             return
         goal.sent = sent
-        if goal.cancelled or goal.stopped:  # before the controller responded
+        if goal.cancelled or goal.stopped or goal.done:  # before the controller responded
             sent.cancel_goal_async()
         sent.get_result_async().add_done_callback(lambda future: self._on_result(goal, future))
 

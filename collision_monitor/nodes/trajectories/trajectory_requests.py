@@ -106,6 +106,12 @@ class TrajectoryRequests:
         self.adjusting.restart()
         self._motions.follow_with(trajectories)
 
+    def watch(self, now: float) -> None:
+        """Hand over what is adjusted, and end goals of a controller that is gone."""
+        self.adjusting.poll()
+        if self._relay is not None:
+            self._relay.watch(now)
+
     def _make_relay(self) -> FollowJointTrajectoryRelay | None:
         action = self._values["controller_action"]
         action_type = follow_joint_trajectory_type()

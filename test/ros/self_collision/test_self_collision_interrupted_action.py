@@ -300,6 +300,15 @@ def test_a_goal_that_can_no_longer_be_sent_is_aborted_with_the_reason(stage, hap
     assert len(stage.controller.goals) == goals
 
 
+def test_a_goal_whose_controller_disappears_is_aborted_and_the_arms_stand_later(stage):
+    handle = stage.execute()
+    stage.controller.ready = False
+    how, code, text = stage.ended(handle)
+    assert (how, code) == ABORTED and "is not available any more" in text
+    stage.until_event("refused")
+    stage.until(lambda: stage.values["running"] == "false", 60.0)  # as joint states show
+
+
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
