@@ -27,10 +27,10 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import Jacobians
 from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.verification.torques.dynamics import RobotDynamics
-from collision_monitor.verification.torques.torque_check import RESOLUTION
 
 TOOL, ARM = "tool", 7  # the link on the line, and the joints that move it
 LOADED = 0.1
+SAMPLING = 0.01  # seconds
 
 
 def tool_poses(rows: np.ndarray) -> np.ndarray:
@@ -80,7 +80,7 @@ def springs(chapter: Chapter) -> list[tuple[str, float, float]]:
     check = result(chapter).torques
     dynamics = RobotDynamics(model().robot, read_inertials(URDF), check.joint_names, floating=True)
     trajectory = motion(chapter).only(check.joint_names).trajectory
-    times = np.arange(0.0, trajectory.duration, RESOLUTION)
+    times = np.arange(0.0, trajectory.duration, SAMPLING)
     sampled = trajectory.sample(times)
     rows = zip(sampled.positions, sampled.velocities, sampled.accelerations, strict=True)
     rigid = np.abs([dynamics.torques(*row) for row in rows]).max(axis=0)

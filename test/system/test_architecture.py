@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,19 @@ def test_every_name_that_a_room_exports_is_there(room):
         assert not (ROOT / PACKAGE / room / f"{name}.py").exists(), f"{name} is also a file"
     with pytest.raises(AttributeError, match="no_such_name"):
         module.no_such_name  # noqa: B018
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "docs", "examples"])
+def test_scripts_import_names_of_the_package_that_are_there(folder):
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(parsed(path)):
+            parts = (getattr(node, "module", None) or "").split(".")
+            if parts[0] != PACKAGE or (parts[1:2] == ["nodes"] and find_spec("rclpy") is None):
+                continue
+            for alias in node.names:
+                module, inner = import_module(node.module), f"{node.module}.{alias.name}"
+                is_module = hasattr(module, "__path__") and find_spec(inner) is not None
+                assert is_module or hasattr(module, alias.name), f"{path}: no {inner}"
 
 
 def test_every_file_says_whose_it_is_and_what_it_does():

@@ -79,8 +79,8 @@ def instants_of(
     if (total := counts.sum() + len(peaks)) > _MOST:
         raise TrajectoryError(
             f"{trajectory.duration:g} s are too long for torques: {total:.3g} samples "
-            f"{_LONGEST:g} s or {_FARTHEST:g} rad apart, at most {_MOST:g} are allowed; verify it "
-            "in parts"
+            f"{_LONGEST:g} s or {_FARTHEST:g} rad or m apart, at most {_MOST:g} are allowed; "
+            "verify it in parts"
         )
     counts = counts.astype(int)
     piece = np.repeat(np.arange(len(gaps)), counts)
