@@ -175,8 +175,7 @@ def adjustment_values(
     nearest, eased = {}, [f"{' - '.join(p.links)}: {p.distance:.6f}" for p in adjustment.eased()]
     if math.isfinite(adjustment.clearance[worst]):  # otherwise no pair is kept apart
         nearest = dict(zip(("link_a", "link_b"), adjustment.closest[worst], strict=True))
-    moved = np.abs(adjustment.joint_change)
-    point, joint = np.unravel_index(int(moved.argmax()), moved.shape)
+    point, joint = adjustment.largest_change_at
     return {
         "method": adjustment.method,
         "changed": str(bool(adjustment.changed)).lower(),
@@ -186,7 +185,7 @@ def adjustment_values(
         **nearest,
         "distance": f"{adjustment.clearance[worst]:.6f}",
         "distance_before": f"{float(np.min(adjustment.clearance_before)):.6f}",
-        "largest_change": f"{float(moved[point, joint]):.6f}",
+        "largest_change": f"{adjustment.largest_change:.6f}",
         "largest_change_joint": adjustment.motion.joint_names[joint],
         "largest_change_waypoint": str(point),
         "largest_tip_displacement": f"{float(np.max(adjustment.tip_displacement)):.6f}",
