@@ -74,6 +74,9 @@ def read_points(message: PointCloud2) -> np.ndarray:
 
 
 _FIRST_CLOUD = 5.0  # seconds that a publisher may take to its first cloud
+# Of the seconds between two looks at the publishers, at most so many count as waiting: a node that
+# was inactive, or loaded a robot, has received nothing.
+_LISTENED = 0.5
 
 
 class _Job(NamedTuple):
@@ -104,7 +107,8 @@ class Cloud:
         """
         self._values, self._objects, self._changed = values, objects, changed
         self._node, self._lag, self._faults = node, lag, faults
-        self._measured = self._waits_since = time.monotonic()  # for the first cloud of a publisher
+        self._measured = self._watched_at = time.monotonic()
+        self._waited = 0.0  # seconds, for the first cloud of a publisher; -inf after it
         self._has_stamp = False  # the last cloud
         self._last: Voxels | None = None
         self._root = ""  # of the model that has the cloud
@@ -158,15 +162,16 @@ class Cloud:
         count = self._node.count_publishers(self._subscription.topic_name)
         if count > 0:
             self._match_publishers()
-        else:
-            self._waits_since = time.monotonic()
+        since, self._watched_at = self._watched_at, time.monotonic()
+        waited = self._waited + min(self._watched_at - since, _LISTENED)
+        self._waited = waited if count > 0 else 0.0
         text = ""
         if count > 1:
             text = (
                 f"{count} publishers on ~/cloud, whose clouds replace each other: what only one of "
                 "them sees is missing in turns; merge them into one, and end those that never send"
             )
-        elif time.monotonic() - self._waits_since > _FIRST_CLOUD:
+        elif self._waited > max(_FIRST_CLOUD, self._values["cloud_timeout"]):
             text = (
                 "a publisher on ~/cloud, but no cloud has arrived: it sends none, or the "
                 "middleware loses large messages in best effort; let it publish reliably"
@@ -211,7 +216,7 @@ class Cloud:
         }
 
     def _receive(self, data: bytes) -> None:
-        self._waits_since = math.inf
+        self._waited = -math.inf
         if self._keep is not None:
             self._keep(data)
         try:

@@ -46,10 +46,10 @@ class Cell:
     def __init__(self, model):
         self.node = stub_node()
         self.scene = SceneTopics(self.node, VALUES, lambda: None, FaultRegister())
-        self.values = dict(VALUES)
+        self.values, self.faults = dict(VALUES), FaultRegister()
         self.cloud = Cloud(
             self.node, self.values, self.scene.objects, lambda: None,
-            lambda stamp: time.time() - stamp if stamp else 0.0, FaultRegister(),
+            lambda stamp: time.time() - stamp if stamp else 0.0, self.faults,
         )  # fmt: skip
         self.use_robot(model)
 
@@ -188,6 +188,28 @@ def test_a_cloud_that_comes_while_the_robot_is_swapped_is_there_for_the_next(cel
     cell.until(is_near(cell, [0.0, 3.0, 0.0]))
     cell.use_robot(model)
     assert is_near(cell, [0.0, 3.0, 0.0])()
+
+
+def test_a_publisher_has_time_to_its_first_cloud_while_the_node_listens(cell, monkeypatch):
+    now = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def warns_after(seconds, publishers=1, looks=100):
+        cell.node.count_publishers = lambda topic: publishers
+        for _ in range(looks):
+            now[0] += seconds / looks
+            cell.cloud.watch()
+        return "no cloud has arrived" in cell.faults.text("clouds", now[0])
+
+    # Inactive or loading for a minute: the camera was started meanwhile.
+    assert not warns_after(60.0, looks=1) and not warns_after(3.0)
+    assert not warns_after(60.0, looks=1) and warns_after(2.0)
+    cell.say([[0.0, 3.0, 0.0]])
+    assert not warns_after(60.0)
+    assert not warns_after(60.0, publishers=0) and not warns_after(4.0)  # another camera
+    assert warns_after(2.0)
+    cell.values["cloud_timeout"] = 20.0  # clouds may be as rare
+    assert not warns_after(10.0) and warns_after(5.0)
 
 
 def test_the_last_of_many_clouds_is_what_counts(cell):
