@@ -32,6 +32,16 @@ def test_bounds_never_exceed_the_distance_and_tell_apart_from_meeting(seed, reac
     assert not near or oriented <= case.margin
 
 
+@given(st.integers(0, 100_000), st.sampled_from([1.0, 3.0]))
+@settings(max_examples=100, deadline=None)
+def test_swept_rectangles_are_apart_as_flat_boxes_less_their_radii(seed, reach):
+    case = TwoBoxes(seed, reach)
+    swept, radii = np.sqrt(bounds_of(case)[2]), case.half[:, 2].sum()
+    case.half[:, 2] = 0.0
+    flat = np.sqrt(bounds_of(case)[1])
+    assert swept == pytest.approx(max(flat - radii, 0.0), abs=1e-9)
+
+
 @given(st.integers(0, 100_000))
 @settings(max_examples=100, deadline=None)
 def test_a_search_that_is_done_early_says_enough(seed):
