@@ -17,6 +17,7 @@ from collision_monitor.monitoring.joint_state_buffer import (
     JointState,
     JointStateBuffer,
     no_position,
+    require_positions,
 )
 from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 from collision_monitor.monitoring.settings import MonitorSettings
@@ -95,12 +96,7 @@ class CellBuffer:
         names, positions, _, _, _, velocities = message
         self.touched = ()
         routes = self._routes(tuple(names))
-        if len(names) != len(positions):
-            raise JointStateError(
-                f"{self._names[routes[0].robot]}: joint state with {len(names)} names but "
-                f"{len(positions)} positions",
-                "length",
-            )
+        require_positions(names, positions)
         if len(routes) > 1:
             self._require_finite(routes, positions)
         has_velocities = len(velocities) == len(positions)

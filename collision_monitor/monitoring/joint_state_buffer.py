@@ -21,6 +21,13 @@ from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.robot.angles import whole_turns
 
 
+def require_positions(names: Sequence[str], positions: Sequence[float]) -> None:
+    """Raise JointStateError, with the names, unless there is a position for each name."""
+    if len(names) != len(positions):
+        text = f"joint state with {len(names)} names but {len(positions)} positions"
+        raise JointStateError(f"{text}; received: {shortened(names) or 'none'}", "length")
+
+
 class JointState(NamedTuple):
     """A joint state message with its times. All times are seconds.
 
@@ -128,10 +135,7 @@ class JointStateBuffer:
                 used.
         """
         names, positions, now, stamp, lag, velocities = message
-        if len(names) != len(positions):
-            raise JointStateError(
-                f"joint state with {len(names)} names but {len(positions)} positions", "length"
-            )
+        require_positions(names, positions)
         if len(velocities) != len(positions):
             velocities = ()
         self.behind = self.set_back = 0.0

@@ -127,7 +127,7 @@ def test_two_robots_may_have_two_clocks():
 @pytest.mark.parametrize(
     ("kind", "names", "positions", "says"),
     [
-        ("length", LEFT, [0.5], "left: joint state with 2 names but 1 positions"),
+        ("length", LEFT, [0.5], "2 names but 1 positions; received: l/a, l/b"),
         ("not_finite", LEFT, [0.5, math.nan], "left: position of joint 'l/b' is nan"),
         ("not_finite", ["l/a", "r/a"], [0.5, math.inf], "position of joint 'r/a' is inf"),
         ("twice", ["r/a", "r/a"], [0.5, 0.5], "right: joint 'r/a' appears twice"),

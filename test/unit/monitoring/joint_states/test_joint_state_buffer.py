@@ -45,7 +45,7 @@ def test_joints_are_missing_until_every_joint_was_received():
     [
         (["a", "b", "c"], [0.1, 0.2], "3 names but 2 positions"),
         (["a", "b"], [0.1, 0.2, 0.3], "2 names but 3 positions"),
-        (["a", "b", "c"], [], "3 names but 0 positions"),
+        (["a", "b", "c"], [], "3 names but 0 positions; received: a, b, c"),
         ([], [], "contains no joint of this robot; received: none"),
         (["a", "b", "c"], [0.1, np.nan, 0.3], "joint 'b' is nan: its driver .* 'position'"),
         (["a", "b", "c"], [0.1, 0.2, -np.inf], "joint 'c' is -inf"),
