@@ -17,7 +17,9 @@ from collision_monitor.errors import BehaviourError, ConfigurationError, Thresho
 from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
+from collision_monitor.monitoring.monitor_state import MonitorState
 from collision_monitor.monitoring.settings import SpeedSettings
+from collision_monitor.monitoring.speed_policy.decision import Decision
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 MODEL = model()
@@ -106,6 +108,14 @@ def test_a_level_that_is_held_is_not_called_clear():
     while story.at(0.3).level is Level.WARN:
         pass
     assert story.at(0.3).message.startswith("clear: 0.300 m")
+
+
+def test_while_hysteresis_holds_the_pair_that_is_named_with_its_cause_is_the_nearest_one():
+    """The one that decides may be far, or near by design."""
+    held = Decision(near=True, slow=True, pair=1, distance=1.3, warn_distance=0.1)
+    nearest = Clearance(0.14, ("c", "d"), np.zeros((2, 3)), np.zeros(3))
+    state = MonitorState(Level.WARN, "", "", nearest, 0.0, 0.0, held, ("e", "f"), (), ("a", "b"))
+    assert state.message == "slowdown held by hysteresis of a and b: now 0.140 m between c and d"
 
 
 def box_at_a_ball():
