@@ -373,6 +373,8 @@ class SpeedPolicy(DistancePolicy):
 
         0 in contact, unless the pairs in contact move away; inf if it is far away or unknown.
         """
+        if self.decision.stop and not self.decision.distance > 0.0:
+            return 0.0  # also at rest
         if not self.velocities.known or (self.decision.inside and not self.decision.stop):
             return math.inf
         return self._braking_check.collision_time(q, self.velocities.values)

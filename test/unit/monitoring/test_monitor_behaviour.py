@@ -79,9 +79,12 @@ class Story:
     ],
 )
 def test_what_to_do_follows_from_distance_and_direction(gap, velocity, level, action, says):
-    state = Story().moving(gap, velocity)
+    story = Story()
+    state = story.moving(gap, velocity)
     assert (state.level, state.action) == (level, action)
     assert state.message.startswith(says)
+    time_left = story.behaviour.time_to_collision(story.monitor.buffer.q)
+    assert (time_left == 0.0) == (action == "stop" and gap < 0.0)  # at rest, too
     message, _, threshold = state.message.partition(" (")
     assert {*message.split()[-3:]} == {"r_ball", "and", "l_ball"}
     assert threshold == {
