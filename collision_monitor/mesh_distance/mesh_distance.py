@@ -15,6 +15,7 @@ from numba import typeof
 
 from collision_monitor.common.compiled import callback_address, compiling, is_on_disk
 from collision_monitor.common.disk_cache import content_key
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.query import Clearance, empty_model
 from collision_monitor.mesh_distance import crossings, nearest_query, part_calls
 from collision_monitor.mesh_distance.crossings import list_contacts
@@ -290,8 +291,9 @@ class ExactDistance:
             raise self._refusal(-2 - bad, q)
         unsure = np.flatnonzero(asked[UNSURE] > asked[LOOSE])
         end = time.thread_time() + seconds
-        # The bound that is farthest below what is asked first.
-        for row in unsure[np.argsort(out[unsure] - asked[WITHIN, unsure], kind="stable")]:
+        # The smallest parts of what is asked first: pairs near by design are asked for little.
+        parts = out[unsure] / np.maximum(asked[WITHIN, unsure], ROUNDING)
+        for row in unsure[np.argsort(parts, kind="stable")]:
             value = self._measure(
                 q, pairs[row : row + 1], asked[WITHIN, row], np.inf, out[row], spare=0.0
             )[0, 0]

@@ -146,8 +146,8 @@ class PairQueries(LeafQueries):
         Intended for consecutive configurations, as in monitoring. First, the distances of the
         leaves are raised by the results of earlier queries, less the motion of the links since
         then. Then pairs whose contact is undecided, or whose bound may be too low by more than
-        ``loose``, are measured, loosest bound first: one pair, and more until ``seconds`` are over.
-        Touching shapes get the distance of their leaves.
+        ``loose``, are measured, the smallest part of ``within`` first: one pair, and more until
+        ``seconds`` are over. Touching shapes get the distance of their leaves.
 
         Args:
             q: (nq,) joint positions, radians or metres.

@@ -211,6 +211,23 @@ def test_bounds_along_a_motion_are_never_above_the_distances_and_soon_close(arms
         arms.exact_bounds(q[:2], some, leaves[some], 0.1)
 
 
+def test_pairs_that_are_asked_for_little_are_not_measured_last(arms):
+    """As pairs near by design: a few millimetres decide there, and time may run out."""
+    judge, cases = arms.twin(), 0
+    for q in arms.random_configurations(100, seed=5):
+        leaves, exact = arms.distances(q), judge.distances(q, exact=True)
+        some = np.flatnonzero((leaves > 0.0) & (exact > leaves + 2e-3))
+        first, *others = some[np.argsort(leaves[some])]
+        within = leaves + 0.02
+        within[first] -= 5e-3
+        if others and (leaves / within)[others].min() > (leaves / within)[first]:
+            bounds = arms.twin().exact_bounds(q, some, leaves[some], within[some])
+            known = bounds[some == first]
+            assert known >= min(exact[first], within[first]) - 1e-3 - 1e-9
+            cases += 1
+    assert cases > 5
+
+
 def test_triangles_that_cross_are_named_and_placed(arms):
     for q in arms.random_configurations(200, seed=8):
         found = arms.distance(q, exact=True)
