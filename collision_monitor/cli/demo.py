@@ -45,7 +45,8 @@ def add_parser(commands: Any) -> None:
                "where leaves are near", choices=NARROW_PHASES,
                default=MonitorSettings.narrow_phase)  # fmt: skip
     add_option(parser, "--record FILE.mcap",
-               "record the stop; 'verify' replays it, Foxglove and 'ros2 bag' open it")  # fmt: skip
+               "record the stop, if there is one (as with --seconds 5; slower, the arms come to a "
+               "stand without); 'verify' replays it, Foxglove and 'ros2 bag' open it")  # fmt: skip
     add_option(parser, "--page", "serve the page (by default on a terminal, and with --keep)",
                action=argparse.BooleanOptionalAction, default=None)  # fmt: skip
     add_option(parser, "--keep", "keep serving the page after the motion, until Ctrl-C (by default "
