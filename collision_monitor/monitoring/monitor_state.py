@@ -83,7 +83,7 @@ class MonitorState(NamedTuple):
         # If hysteresis holds the action of one pair, others are of no interest, except the nearest.
         is_of_pair = self.held is None or set(self.held) == set(self.pair or ())
         if self.pair is not None and is_of_pair and not self.decision.is_clear:
-            text = decision_message(self.decision, self.pair, self.fast, self.held)
+            text = decision_message(self.decision, self.pair, self.fast)
             if not distance > 0.0 and self.decision.distance > 0.0:  # it moves away
                 text += f"; collision: at most {metres(-distance)} deep between {a} and {b}"
             return text

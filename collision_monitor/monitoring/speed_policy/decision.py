@@ -239,7 +239,6 @@ def decision_message(
     decision: Decision,
     pair: tuple[str, str],
     fast: Sequence[str] = (),
-    cause: tuple[str, str] | None = None,
 ) -> str:
     """The decision in one sentence.
 
@@ -247,10 +246,9 @@ def decision_message(
         decision: it.
         pair: the links of the pair that decides.
         fast: names of joints at their speed limits, which a message on braking names.
-        cause: the links of the pair that caused an action which hysteresis holds.
     """
     if decision.is_held:
-        return held_message(decision, decision.distance, pair, cause)
+        return held_message(decision, decision.distance, pair, None)
     a, b = pair
     distance, least = decision.distance, decision.braking_clearance
     between, where = f"between {a} and {b}", metres(distance)
