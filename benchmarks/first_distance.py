@@ -171,9 +171,7 @@ def demo(timeout: float) -> dict[str, float]:
         ["collision_monitor", "demo", "--no-page", "--seconds", "5"],
         stdout=subprocess.PIPE, text=True,
     ) as watch:  # fmt: skip
-        threading.Thread(
-            target=lambda: lines.extend(watch.process.stdout), daemon=True
-        ).start()
+        threading.Thread(target=lambda: lines.extend(watch.process.stdout), daemon=True).start()
         return watch.wait(
             lambda: any(re.search(r"\| +-?\d+\.\d+ m \|", line) for line in lines), timeout
         )

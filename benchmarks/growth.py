@@ -102,9 +102,7 @@ class Coal:
     def move(self, q: np.ndarray) -> None:
         """Kinematics, self distances, update of the robot's tree; q as pinocchio has it."""
         pin.computeDistances(self._model, self._model_data, self._geometry, self._data, q)
-        pin.updateGeometryPlacements(
-            self._model, self._model_data, self._moving, self._moving_data
-        )
+        pin.updateGeometryPlacements(self._model, self._model_data, self._moving, self._moving_data)
         self._robot.update(False)
 
     def query(self, q: np.ndarray) -> None:

@@ -45,29 +45,12 @@ import numba
 import numpy as np
 import pinocchio as pin
 from common.command_line import arguments, robots
-from space_arm.hybrid_tree_report import (
-    MARGIN,
-    alarm,
-    plot,
-    report,
-    report_robots,
-    volumes,
-)
+from space_arm.hybrid_tree_report import MARGIN, alarm, plot, report, report_robots, volumes
 from space_arm.parked_robots import load_between_copies, motions
 from space_arm.range_sensor import experiment
-from space_arm.space_arm_peers import (
-    body_links,
-)
+from space_arm.space_arm_peers import body_links
 from space_arm.straight_approach import approach, load_space_arm
-from space_arm.ways import (
-    ALL,
-    BOXES,
-    FILTERED,
-    NOTHING,
-    Way,
-    coal_ways,
-    ways,
-)
+from space_arm.ways import ALL, BOXES, FILTERED, NOTHING, Way, coal_ways, ways
 from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel

@@ -51,14 +51,7 @@ from itertools import product
 
 import numpy as np
 from common.command_line import ROBOTS, arguments
-from motions.stalled_streams import (
-    SLOW_RATES,
-    STALLS,
-    STAMPS,
-    Message,
-    random_motion,
-    stream,
-)
+from motions.stalled_streams import SLOW_RATES, STALLS, STAMPS, Message, random_motion, stream
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.cli.demo import package_file

@@ -119,9 +119,7 @@ class Coal:
 def loaded(name: str) -> CollisionModel:
     """A robot out of example-robot-data."""
     files = robot(name)
-    return CollisionModel.from_urdf(
-        files.urdf, srdf=files.srdf, package_dirs=files.package_dirs
-    )
+    return CollisionModel.from_urdf(files.urdf, srdf=files.srdf, package_dirs=files.package_dirs)
 
 
 def some_balls(count: int, rng: np.random.Generator) -> list[np.ndarray]:

@@ -113,9 +113,7 @@ class Robot:
                 )
             )
         return (
-            mesh_crossing(
-                first.numbers, first.index, second.numbers, second.index, *pose, ONE_PAIR
-            )
+            mesh_crossing(first.numbers, first.index, second.numbers, second.index, *pose, ONE_PAIR)
             > 0
         )
 

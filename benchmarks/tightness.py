@@ -90,9 +90,7 @@ class Meshes:
                 place_b = poses[b] @ pose_b
                 t2 = coal.Transform3s(place_b[:3, :3], place_b[:3, 3])
                 result = coal.DistanceResult()
-                least = min(
-                    least, coal.distance(first, t1, second, t2, self.request, result)
-                )
+                least = min(least, coal.distance(first, t1, second, t2, self.request, result))
         return least
 
 
@@ -144,9 +142,7 @@ def semantics(name: str, files: RobotFiles) -> Path | str | None:
     return f'<robot name="{title}">{"".join(lines)}</robot>'
 
 
-def measure(
-    name: str, files: RobotFiles, options: dict, count: int, seconds: float
-) -> dict:
+def measure(name: str, files: RobotFiles, options: dict, count: int, seconds: float) -> dict:
     """Volumes and losses of one robot."""
     srdf = semantics(name, files)
     model = CollisionModel.from_urdf(files.urdf, srdf, files.package_dirs, **options)

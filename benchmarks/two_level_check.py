@@ -154,9 +154,7 @@ def figures(name: str, model: CollisionModel, waypoints: np.ndarray, center: np.
     return "\n".join(lines)
 
 
-def points_in_ball(
-    model: CollisionModel, waypoints: np.ndarray, obstacle: Box
-) -> tuple[int, ...]:
+def points_in_ball(model: CollisionModel, waypoints: np.ndarray, obstacle: Box) -> tuple[int, ...]:
     """Rows at which the tip is in the ball around the box."""
     places = np.array([model.link_poses(q)["tip"][:3, 3] for q in waypoints])
     gaps = np.linalg.norm(places - obstacle.rows[3], axis=1)

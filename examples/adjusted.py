@@ -64,8 +64,7 @@ with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):  # Ctrl-
     before = values()["request"]
     publisher.publish(wanted)
     if not wait(
-        lambda: values().get("event") in ("forwarded", "refused")
-        and values()["request"] != before
+        lambda: values().get("event") in ("forwarded", "refused") and values()["request"] != before
     ):
         raise SystemExit(f"no answer: {states[-1].message}")
     found = values()

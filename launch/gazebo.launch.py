@@ -39,10 +39,7 @@ from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.simulation import gazebo
 
-ROBOT = {
-    "robot_description_semantic": "dual_arm.srdf",
-    "scene": "dual_arm_scene.yaml",
-}
+ROBOT = {"robot_description_semantic": "dual_arm.srdf", "scene": "dual_arm_scene.yaml"}
 
 
 class Cell(NamedTuple):

@@ -26,9 +26,7 @@ TEXT = {
 
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the simulation, the monitor, self_collision and RViz."""
-    robot = {
-        name: parts.as_text(parts.text_given(context, name)) for name in parts.ROBOT
-    }
+    robot = {name: parts.as_text(parts.text_given(context, name)) for name in parts.ROBOT}
     simulated = {
         **robot,
         "heed_speed_scale": parts.flag("monitor"),
@@ -44,10 +42,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     )
     return [
         parts.package_node(
-            "simulation",
-            simulated,
-            file,
-            {"~/speed_scale": "collision_monitor/speed_scale"},
+            "simulation", simulated, file, {"~/speed_scale": "collision_monitor/speed_scale"}
         ),
         parts.package_node(
             "collision_monitor",
@@ -76,9 +71,7 @@ def generate_launch_description() -> LaunchDescription:
                 parts.share("config", "simulation.yaml"),
                 "YAML file with the parameters of the simulation",
             ),
-            *[
-                parts.argument(name, parts.share(*file), TEXT[name]) for name, file in ROBOT.items()
-            ],
+            *[parts.argument(name, parts.share(*file), TEXT[name]) for name, file in ROBOT.items()],
             parts.argument("start_positions", "", "joint=value,... where it stands at first"),
             parts.argument(
                 "real_time_factor", "1.0", "how much faster than the clock on the wall it goes"

@@ -66,9 +66,7 @@ def main() -> int:
         model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, scene=scene)
         arms = find_chains(model.robot, model.semantics)
         print(f"{name}: {' and '.join(arm.name for arm in arms)}", file=sys.stderr)
-        r = judge(
-            model, files, arms, options.motions, options.seed, options.touching, **distances
-        )
+        r = judge(model, files, arms, options.motions, options.seed, options.touching, **distances)
         wrong += len(r.wrong)
         cells = (
             f"{r.refused_ends} of {r.ends}", len(r.seconds), r.safe, r.adjusted, len(r.refused),

@@ -157,9 +157,7 @@ class Robot:
     def _follow(self, motion: Motion) -> Run:
         found = self._peer.follow(motion.positions)
         times = motion.times[1] * np.arange(len(found.positions))
-        return self._judged(
-            motion, found.positions, times, found.seconds, _TOLERANCE, found.reason
-        )
+        return self._judged(motion, found.positions, times, found.seconds, _TOLERANCE, found.reason)
 
 
 def rows(name: str, runs: dict[str, list[Run]]) -> str:

@@ -21,10 +21,7 @@ from collision_monitor.cli.demo import package_file
 from collision_monitor.motion import read_motion
 
 METHODS = ("robust", "field")
-DISTANCES = {
-    "defaults": {},
-    "0.05 and 0.02 m": {"safe_distance": 0.05, "danger_distance": 0.02},
-}
+DISTANCES = {"defaults": {}, "0.05 and 0.02 m": {"safe_distance": 0.05, "danger_distance": 0.02}}
 
 
 def main() -> int:

@@ -91,9 +91,7 @@ def measure(
         builder = MarkerBuilder(model, 1.0, live, levels) if builder is None else builder
         stamp = Time(sec=step // 10, nanosec=step % 10 * 10**8)
         found = builder.build(q, state, stamp, nearness.of_leaves(q, thresholds))
-        size = sum(
-            len(m if isinstance(m, bytes) else serialize_message(m)) for m in found
-        )
+        size = sum(len(m if isinstance(m, bytes) else serialize_message(m)) for m in found)
         spent.append(1e3 * (time.process_time() - begin))
     return size, max(spent), float(np.median(spent[TIMES // 2 :]))
 

@@ -26,9 +26,7 @@ class Busy(Approach):
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(names)
-        self.scene = self.node.create_publisher(
-            MarkerArray, "/ours/collision_monitor/scene", 100
-        )
+        self.scene = self.node.create_publisher(MarkerArray, "/ours/collision_monitor/scene", 100)
         self.rng, self.messages, self.states = np.random.default_rng(0), 0, 0
         self.is_busy = False
 

@@ -96,9 +96,7 @@ class Truth(Robot):
         first, second = np.array(pairs, dtype=int).reshape(-1, 2).T
         return Shapes(parts, first, second)
 
-    def distance(
-        self, shapes: Shapes, without: Collection[Set[str]] = ()
-    ) -> tuple[float, bool]:
+    def distance(self, shapes: Shapes, without: Collection[Set[str]] = ()) -> tuple[float, bool]:
         """(minimum distance in metres, whether an object is in this pair).
 
         ``without``: pairs of links that do not count.

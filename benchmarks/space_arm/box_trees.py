@@ -94,9 +94,7 @@ def _refit_obbs(view, world, tree, first, last):
             cy += along * y
             cz += along * z
         tree[node, 0], tree[node, 1], tree[node, 2] = cx, cy, cz
-        tree[node, 15] = np.sqrt(
-            tree[node, 12] ** 2 + tree[node, 13] ** 2 + tree[node, 14] ** 2
-        )
+        tree[node, 15] = np.sqrt(tree[node, 12] ** 2 + tree[node, 13] ** 2 + tree[node, 14] ** 2)
 
 
 @kernel

@@ -38,9 +38,7 @@ def plot(path: str, times: dict[str, np.ndarray], sensor: Sensor, lead: int) -> 
     cost.set_ylim(bottom=0.0)
     cost.legend(fontsize=8, ncols=2)
     distance.plot(sensor.times, 1e3 * sensor.computed, label="computed, tool and hull")
-    distance.plot(
-        sensor.times, 1e3 * sensor.measured, ".", markersize=2, label="ultrasonic sensor"
-    )
+    distance.plot(sensor.times, 1e3 * sensor.measured, ".", markersize=2, label="ultrasonic sensor")
     distance.axhline(1e3 * MARGIN, color="0.4", linewidth=0.8, label="threshold")
     distance.set_ylabel("distance, mm")
     distance.legend(fontsize=8)

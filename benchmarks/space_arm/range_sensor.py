@@ -99,9 +99,7 @@ def readings(model: CollisionModel, configurations: np.ndarray, seed: int = 0) -
     return np.maximum(RESOLUTION * np.round(noisy / RESOLUTION), 0.0)
 
 
-def experiment(
-    model: CollisionModel, rows: np.ndarray, cycle: float, threshold: float
-) -> Sensor:
+def experiment(model: CollisionModel, rows: np.ndarray, cycle: float, threshold: float) -> Sensor:
     """The experiment of the paper: the sensor beside the computed distance, and both alarms."""
     pair = next(pair for pair in model.pairs if set(pair) == {"arm_link_7", "lab_module_1"})
     computed = model.twin([pair]).min_distances(rows)

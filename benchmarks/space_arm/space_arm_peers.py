@@ -63,9 +63,7 @@ def _all_pairs_distance(numbers, index, q, warm_start, filters):
                 if distance < best:
                     best, best_i, best_j = distance, i, j
     warm_start[0, 0], warm_start[0, 1] = best_i, best_j
-    d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(
-        view.ends, view.radii, best_i, best_j
-    )
+    d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, best_i, best_j)
     return best_i, best_j, d, ax, ay, az, bx, by, bz, nx, ny, nz
 
 

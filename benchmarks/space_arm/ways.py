@@ -79,9 +79,7 @@ def ways(model: CollisionModel, margin: float = MARGIN) -> dict[str, Way]:
     boxes = {name: box_tree_contacts(bodies, margin, name == BOXES[1]) for name in BOXES}
     return {
         "hybrid tree": Way(model.distance, "distance", ours=True),
-        "hybrid tree, level-first": Way(
-            lambda q: model.contacts(q, margin), "contacts", ours=True
-        ),
+        "hybrid tree, level-first": Way(lambda q: model.contacts(q, margin), "contacts", ours=True),
         **{name: Way(all_pairs_distance(model, name == FILTERED), "distance") for name in ALL},
         **{
             f"{name}, near": Way(all_pairs_contacts(model, margin, name == FILTERED), "contacts")

@@ -12,8 +12,6 @@ __all__, __getattr__, __dir__ = lazy_exports(
     {
         "matrix": ("SearchSettings", "classify"),
         "pair_search": ("Ground", "Meeting", "SearchResult"),
-        "srdf_exemptions": (
-            "Audit", "Exemption", "Finding", "audit", "exemptions", "srdf_text",
-        ),
+        "srdf_exemptions": ("Audit", "Exemption", "Finding", "audit", "exemptions", "srdf_text"),
     },
 )

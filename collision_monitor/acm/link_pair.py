@@ -23,12 +23,7 @@ from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE, pack_chain
 from collision_monitor.mesh_distance import link_pair_distance
 from collision_monitor.mesh_distance.link_pair_distance import copy_rows, pair_distance, place_link
 from collision_monitor.mesh_distance.mesh_distance import DISTANCES, calls
-from collision_monitor.mesh_distance.parts import (
-    data_of,
-    new_state,
-    unpack_shapes,
-    unpack_state,
-)
+from collision_monitor.mesh_distance.parts import data_of, new_state, unpack_shapes, unpack_state
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies, parts_between_held_joints
 from collision_monitor.robot.poses import compose_inverse, move_points

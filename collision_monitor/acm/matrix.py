@@ -76,9 +76,7 @@ def first_samples(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
     return np.random.default_rng(0).permutation(rows)
 
 
-def where_links_meet(
-    model: CollisionModel, pair: tuple[str, str], rows: np.ndarray
-) -> np.ndarray:
+def where_links_meet(model: CollisionModel, pair: tuple[str, str], rows: np.ndarray) -> np.ndarray:
     """Return whether (n,) the shapes of two links meet at configurations (n, nq), by coal."""
     contacts = contacts_at(model, pair, rows)
     return np.array([contacts.meet(k) for k in range(len(rows))], dtype=bool)
@@ -123,9 +121,7 @@ def classify(
             pair, kind, ground, unproved=unproved, samples=1, meets=int(meet), share=share,
             q=default if meet else None,
         )  # fmt: skip
-    searches = {
-        pair: PairSearch(geometries.pair(*pair)) for pair in pairs if pair not in results
-    }
+    searches = {pair: PairSearch(geometries.pair(*pair)) for pair in pairs if pair not in results}
     samples = model.random_configurations(settings.samples, settings.seed)
     if searches:
         _compile(next(iter(searches)), geometries, samples)
@@ -193,9 +189,7 @@ def _search(
             search.sample_unproved(settings.samples, rng)
 
 
-def _confirmed(
-    model: CollisionModel, verdict: SearchResult, confidence: float
-) -> SearchResult:
+def _confirmed(model: CollisionModel, verdict: SearchResult, confidence: float) -> SearchResult:
     """Return the verdict; if links nearly always meet, with the result of coal on the meshes."""
     if verdict.ground in (Ground.RIGID, Ground.NO_RANGE) or verdict.meets == 0:
         return verdict

@@ -292,9 +292,7 @@ def _column_to_halve(view, chain, work, i, j, nx, ny, nz):
         if reach <= 0.0:  # swept about this axis
             continue
         row = chain.joints[joint]
-        speed = point_rate(
-            view, row, points[side, 0], points[side, 1], points[side, 2], nx, ny, nz
-        )
+        speed = point_rate(view, row, points[side, 0], points[side, 1], points[side, 2], nx, ny, nz)
         scores[view.joint_table[row, 2]] += w * (abs(speed) + w * reach)
     best = 0
     for c in range(1, len(scores)):

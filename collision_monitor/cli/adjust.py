@@ -110,12 +110,7 @@ def run(options: argparse.Namespace) -> int:
     arms = find_chains(model.robot, model.semantics, options.arms)
     try:
         adjusted = adjustment.adjust(
-            model,
-            motion,
-            arms,
-            held=held,
-            **values_of(AdjustmentSettings, vars(options)),
-            **limits,
+            model, motion, arms, held=held, **values_of(AdjustmentSettings, vars(options)), **limits
         )
     except AdjustmentError as error:
         return _refuse(options, adjust_report.failure(model, arms, options.method, error))

@@ -229,14 +229,10 @@ def tables(result: dict[str, Any]) -> str:
     count = sum(len(link["leaves"]) for link in result["links"])
     volumes, fill = [], []
     for row in (*result["links"], total):
-        mesh, hull, obb, leaf = (
-            row[f"{kind}_volume"] for kind in ("mesh", "hull", "obb", "leaf")
-        )
+        mesh, hull, obb, leaf = (row[f"{kind}_volume"] for kind in ("mesh", "hull", "obb", "leaf"))
         kinds = _kinds(row["leaves"]) if "leaves" in row else f"{count} leaves"
         off = "-" if row["stand_off"] is None else f"{1000.0 * row['stand_off']:.1f}"
-        volumes.append(
-            [row["link"], kinds, _litres(obb), _litres(leaf), _ratio(leaf, obb), off]
-        )
+        volumes.append([row["link"], kinds, _litres(obb), _litres(leaf), _ratio(leaf, obb), off])
         fill.append(
             [row["link"], _litres(mesh), _litres(hull), _litres(leaf),
              _ratio(mesh, leaf), _ratio(leaf, hull)]

@@ -230,9 +230,7 @@ def parse_positions(text: str, model: CollisionModel) -> dict[str, float]:
 def files_read(options: argparse.Namespace, names: Iterable[str]) -> dict[str, str]:
     """Real paths of the files that options name, each with the name of its option."""
     given = {name: getattr(options, name, None) for name in names}
-    return {
-        os.path.realpath(path): name.replace("_", "-") for name, path in given.items() if path
-    }
+    return {os.path.realpath(path): name.replace("_", "-") for name, path in given.items() if path}
 
 
 def check_outputs(
@@ -288,10 +286,7 @@ class LiveProgress(logging.Handler):
     """
 
     def __init__(
-        self,
-        quiet: bool = False,
-        out: TextIO | None = None,
-        wait: float | None = None,
+        self, quiet: bool = False, out: TextIO | None = None, wait: float | None = None
     ) -> None:
         """``quiet``: write nothing into logs.
 

@@ -27,11 +27,7 @@ from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.limits import LoadingLimits
 from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import one_line
-from collision_monitor.errors import (
-    ConfigurationError,
-    MissingDependencyError,
-    MotionError,
-)
+from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe, RobotSource

@@ -35,12 +35,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.pair_rules import OFTEN_NEAR, STOP_PART, WARN_PART
 from collision_monitor.model.sampled_distances import is_of_one_robot, near_and_touching
-from collision_monitor.model.thresholds import (
-    STOP_DISTANCE,
-    WARN_DISTANCE,
-    Rule,
-    pattern_of,
-)
+from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE, Rule, pattern_of
 
 # Pairs nearer than this at rest (metres) are named on standard error.
 _VERY_NEAR = 0.005

@@ -192,9 +192,7 @@ def _beside_paths(options: argparse.Namespace) -> list[Path]:
     return [path for path, _ in (*options.beside, *(options.other_motion or ()), *measured)]
 
 
-def _verify(
-    options: argparse.Namespace,
-) -> tuple[list[Verification], list[str], CollisionModel]:
+def _verify(options: argparse.Namespace) -> tuple[list[Verification], list[str], CollisionModel]:
     """The result of each motion, messages about written files, and the model."""
     paths = _motions(options.motion)
     if options.report:
@@ -297,10 +295,7 @@ def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot |
         from_rest=not options.recorded,
         torques=_torques(options),
         beside=[
-            *(
-                _beside(*motion, options, model.robot, model.scene)
-                for motion in options.beside
-            ),
+            *(_beside(*motion, options, model.robot, model.scene) for motion in options.beside),
             *(
                 _beside(*motion, options, other, None, prefix_of(options))
                 for motion in options.other_motion or ()

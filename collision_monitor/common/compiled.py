@@ -157,10 +157,7 @@ def reproducible_part_kernel(function: Callable) -> Callable:
 
 
 def _compiled(
-    function: Callable,
-    nogil: bool,
-    fastmath: set[str] | bool = _FAST_MATH,
-    **more: bool | str,
+    function: Callable, nogil: bool, fastmath: set[str] | bool = _FAST_MATH, **more: bool | str
 ) -> Callable:
     # Kernels are not passed as arguments: without wrappers for that they compile faster.
     options = {

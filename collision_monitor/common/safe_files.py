@@ -144,9 +144,7 @@ def _parsed(text: bytes, huge: bool) -> etree._Element:
 
 
 def _read(
-    source: str | bytes | os.PathLike | ReceivedText,
-    error: type[CollisionMonitorError],
-    what: str,
+    source: str | bytes | os.PathLike | ReceivedText, error: type[CollisionMonitorError], what: str
 ) -> tuple[str, str, Path | None]:
     is_received = isinstance(source, ReceivedText)
     if isinstance(source, ReceivedText):

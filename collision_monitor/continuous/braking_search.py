@@ -12,19 +12,8 @@ import numpy as np
 
 from collision_monitor.common.compiled import FALSE, TRUE, ZERO, kernel, small_kernel
 from collision_monitor.continuous.braking import braked, braking_time
-from collision_monitor.continuous.near_pairs import (
-    DISTANCE,
-    LEAF_A,
-    LEAF_B,
-    LEAST,
-    PAIR,
-    SAMPLED,
-)
-from collision_monitor.continuous.pair_sweep import (
-    ball_bound,
-    pair_bound,
-    pair_nearest,
-)
+from collision_monitor.continuous.near_pairs import DISTANCE, LEAF_A, LEAF_B, LEAST, PAIR, SAMPLED
+from collision_monitor.continuous.pair_sweep import ball_bound, pair_bound, pair_nearest
 from collision_monitor.continuous.scan_space import (
     SLOPE,
     SPAN,

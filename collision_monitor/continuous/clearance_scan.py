@@ -24,18 +24,8 @@ from collision_monitor.common.compiled import (
     offline_kernel,
     small_kernel,
 )
-from collision_monitor.continuous.pair_sweep import (
-    ball_bound,
-    pair_bound,
-    pair_nearest,
-)
-from collision_monitor.continuous.scan_space import (
-    ScanTables,
-    balls_of,
-    path_of,
-    set_out,
-    sweep_of,
-)
+from collision_monitor.continuous.pair_sweep import ball_bound, pair_bound, pair_nearest
+from collision_monitor.continuous.scan_space import ScanTables, balls_of, path_of, set_out, sweep_of
 from collision_monitor.geometry.segments import ROUNDING, capsule_witness
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack

@@ -60,9 +60,7 @@ def path_of(motion):
     """Return the `Path` of a motion as windows."""
     return Path(
         borrow(motion.breaks, 0, len(motion.breaks), 1),
-        borrow(
-            motion.coefficients, 0, len(motion.coefficients) // motion.order, motion.order
-        ),
+        borrow(motion.coefficients, 0, len(motion.coefficients) // motion.order, motion.order),
         borrow(motion.columns, 0, len(motion.columns), 1),
     )
 

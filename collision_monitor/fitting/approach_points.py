@@ -96,9 +96,7 @@ class _Clouds:
 
 
 def watchers_of(
-    links: Mapping[str, Sequence[Shape]],
-    poses: Mapping[str, np.ndarray],
-    pairs: Sequence[Pair],
+    links: Mapping[str, Sequence[Shape]], poses: Mapping[str, np.ndarray], pairs: Sequence[Pair]
 ) -> dict[str, list[np.ndarray]]:
     """Return watchers of each shape of each link, rows (w, 4): point in the shape's frame, weight.
 

@@ -169,9 +169,7 @@ def _read(source: object, robot: Robot) -> dict[str, list[Leaf]]:
             raise LeavesError(f"{path}: is missing; a link with a shape needs leaves")
         if not isinstance(items, (list, tuple)) or not items:
             raise LeavesError(f"{path}: expected a list of one leaf or more, {_describe(items)}")
-        result[link.name] = [
-            _leaf(f"{path}[{k}]", item, link.name) for k, item in enumerate(items)
-        ]
+        result[link.name] = [_leaf(f"{path}[{k}]", item, link.name) for k, item in enumerate(items)]
     return result
 
 

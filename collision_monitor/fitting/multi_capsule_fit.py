@@ -249,8 +249,7 @@ def _ball_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
         stretch = np.r_[rng.uniform(0.3, 1.0, 3) if start else np.ones(3), 1.0]
         clusters = _clusters(body.balls * stretch, count, rng)
         balls = [
-            body.balls[c if len(c) > 1 else rng.integers(len(body.balls), size=4)]
-            for c in clusters
+            body.balls[c if len(c) > 1 else rng.integers(len(body.balls), size=4)] for c in clusters
         ]
         yield np.array([_capsule_along(some[:, :3], float(some[:, 3].mean())) for some in balls])
 
@@ -380,10 +379,7 @@ def lost(body: Body, capsules: np.ndarray) -> float:
 
 
 def fit_union(
-    body: Body,
-    count: int,
-    fewer: np.ndarray | None = None,
-    is_thorough: bool = True,
+    body: Body, count: int, fewer: np.ndarray | None = None, is_thorough: bool = True
 ) -> np.ndarray:
     """Return ``count`` capsules (count, 7) that enclose every triangle of ``body``, in its frame.
 

@@ -207,9 +207,7 @@ def counts_up_to(most: int) -> list[int]:
     return sorted(count for count in {*counts, most} if 1 < count <= most)
 
 
-def _fit_flat(
-    box: OrientedBox, leaf: Leaf, most: int, tolerance: float
-) -> list[Found]:
+def _fit_flat(box: OrientedBox, leaf: Leaf, most: int, tolerance: float) -> list[Found]:
     """Leaves of a plate or a wire: those of its oriented box, if they are smaller."""
     rows, stand_off = cover_box(tuple(box.extents), most, tolerance)
     ends = product(rows[:, :6].reshape(-1, 3), box.axes.T) + box.center

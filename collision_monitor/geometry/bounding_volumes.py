@@ -126,9 +126,7 @@ def _along_products(d1, d2, a1, a2, products, b):
     g0 = abs(d2 * y[0] - d1 * z[0]) - a1 * abs(z[0]) - a2 * abs(y[0]) - b1 * x2 - b2 * x1
     g1 = abs(d2 * y[1] - d1 * z[1]) - a1 * abs(z[1]) - a2 * abs(y[1]) - b0 * x2 - b2 * x0
     g2 = abs(d2 * y[2] - d1 * z[2]) - a1 * abs(z[2]) - a2 * abs(y[2]) - b0 * x1 - b1 * x0
-    return max(
-        _along_product(g0, x[0]), max(_along_product(g1, x[1]), _along_product(g2, x[2]))
-    )
+    return max(_along_product(g0, x[0]), max(_along_product(g1, x[1]), _along_product(g2, x[2])))
 
 
 @part_kernel

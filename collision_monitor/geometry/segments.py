@@ -26,9 +26,7 @@ def clamp_to_unit(x):
 
 
 @kernel
-def nearest_parameters(
-    px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz
-):
+def nearest_parameters(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz):
     """Parameters (s, t) in [0, 1] that minimise |p + s u - (q + t v)|.
 
     The clamping order is that of Ericson, Real-Time Collision Detection (2005),
@@ -55,12 +53,7 @@ def nearest_parameters(
     if nn > PARALLEL * a * e:
         # ((q - p) x v) . n with q - p = -r
         s = clamp_to_unit(
-            -(
-                (ry * vz - rz * vy) * nx
-                + (rz * vx - rx * vz) * ny
-                + (rx * vy - ry * vx) * nz
-            )
-            / nn
+            -((ry * vz - rz * vy) * nx + (rz * vx - rx * vz) * ny + (rx * vy - ry * vx) * nz) / nn
         )
     t = (b * s + f) / e
     if t < 0.0:

@@ -359,11 +359,7 @@ def pack_model(
     poses[0, [0, 4, 8]] = 1.0
     view = View(
         joint_table=np.column_stack(
-            [
-                bodies.parents,
-                np.where(bodies.slides, PRISMATIC, REVOLUTE),
-                bodies.columns,
-            ]
+            [bodies.parents, np.where(bodies.slides, PRISMATIC, REVOLUTE), bodies.columns]
         ),
         leaf_bodies=leaf_bodies.reshape(-1, 1),
         nodes=np.column_stack([nodes, np.arange(len(nodes))]),

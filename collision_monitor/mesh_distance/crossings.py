@@ -27,12 +27,7 @@ from collision_monitor.mesh_distance.part_calls import call_list_contacts
 from collision_monitor.mesh_distance.part_distance import balls_gap, touching_rows, tree_of
 from collision_monitor.mesh_distance.parts import MESH, data_of, unpack_shapes
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
-from collision_monitor.robot.poses import (
-    compose,
-    compose_inverse,
-    take_pose,
-    to_outer,
-)
+from collision_monitor.robot.poses import compose, compose_inverse, take_pose, to_outer
 
 # Metres by which rounding may enlarge the bound of two volumes that touch, with a reserve. Where
 # edges are nearly parallel, errors are divided by the sine of their angle, at least 1e-5.
@@ -103,9 +98,7 @@ def list_contacts(data, shapes, i, j, pose, out):
         other = work_space(1.0, 4, 3)
         compose_inverse(place, placed, other)
         radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
-        found = solid_distance(
-            shapes.solids, i, other, FALSE, j, radii + CROSSING_ROUNDING, points
-        )
+        found = solid_distance(shapes.solids, i, other, FALSE, j, radii + CROSSING_ROUNDING, points)
         out[0, 0] = out[0, 1] = -1
         return np.int64(1 if found <= radii else 0)
     mesh, solid = (i, j) if i_is_mesh else (j, i)
@@ -115,9 +108,7 @@ def list_contacts(data, shapes, i, j, pose, out):
     else:
         compose_inverse(pose, place, placed)
     tree, volume = tree_of(data, shapes, mesh), tree_of(data, shapes, solid)
-    count = touching_rows(
-        tree, volume, shapes.solids, solid, placed, out, 0 if i_is_mesh else 1
-    )
+    count = touching_rows(tree, volume, shapes.solids, solid, placed, out, 0 if i_is_mesh else 1)
     for k in range(count):
         out[k, 1 if i_is_mesh else 0] = -1
     return count

@@ -373,9 +373,7 @@ def _compile_distances() -> None:
     nearest_query.measure_pairs(*arrays, none, which, np.empty((3, 0)), np.empty((0, 7)))
     # Only compiled, not called: there are no links.
     numbers, index, _, _, work, work_index, _ = arrays
-    nearest_query.touching_leaves.compile(
-        tuple(map(typeof, (numbers, index, work, work_index, 0)))
-    )
+    nearest_query.touching_leaves.compile(tuple(map(typeof, (numbers, index, work, work_index, 0))))
 
 
 def _compile_crossings() -> None:

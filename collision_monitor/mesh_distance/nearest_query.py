@@ -246,9 +246,7 @@ def triangle_index(shapes, data, nearest, side):
 
 
 @kernel
-def exact_distance(
-    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, every
-):
+def exact_distance(numbers, index, shape_numbers, shape_index, work, work_index, calls, q, every):
     """Return the nearest shapes of the checked pairs at q; see `nearest_pair`.
 
     (pair, distance, touching pairs, triangle, triangle, 3 + 3 point coordinates, 3 normal

@@ -12,11 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from collision_monitor.common.limits import (
-    LoadingLimits,
-    check_count,
-    limited,
-)
+from collision_monitor.common.limits import LoadingLimits, check_count, limited
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
@@ -27,16 +23,8 @@ from collision_monitor.model.left_out_pairs import meeting_around_turns, pairs_t
 from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_design
 from collision_monitor.model.pair_queries import PairQueries, two_ranks
 from collision_monitor.model.pair_selection import PairRules, PairSelection
-from collision_monitor.model.sampled_distances import (
-    SampledDistances,
-    reach_for,
-    sampled_distances,
-)
-from collision_monitor.model.thresholds import (
-    STOP_DISTANCE,
-    WARN_DISTANCE,
-    Thresholds,
-)
+from collision_monitor.model.sampled_distances import SampledDistances, reach_for, sampled_distances
+from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE, Thresholds
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import Scene, load_scene, with_joints, without_joints
 from collision_monitor.robot.srdf import Semantics, load_srdf
@@ -108,9 +96,7 @@ class CollisionModel(PairQueries):
         pool = ThreadPoolExecutor(1)  # most of compiling needs no GIL: fit meanwhile
         try:
             compiled = pool.submit(warm_up)
-            super().__init__(
-                robot, semantics, scene, settings or FitSettings(), hierarchy, leaves
-            )
+            super().__init__(robot, semantics, scene, settings or FitSettings(), hierarchy, leaves)
             compiled.result()
         finally:
             pool.shutdown(wait=False)  # an error does not wait for the compiler
@@ -224,9 +210,7 @@ class CollisionModel(PairQueries):
         links = self.leaves[i].link, self.leaves[j].link
         return Clearance(result[2], links, result[3:9], result[9:], (i, j))
 
-    def _distance_not_by_design(
-        self, q: np.ndarray, exact: bool, any_contact: bool
-    ) -> Clearance:
+    def _distance_not_by_design(self, q: np.ndarray, exact: bool, any_contact: bool) -> Clearance:
         queries = self._not_by_design.get(exact)
         if queries is None:
             defaults = Thresholds(WARN_DISTANCE, STOP_DISTANCE)
@@ -260,9 +244,7 @@ class CollisionModel(PairQueries):
         shares[table.pairs] = table.share_within(distance)
         return shares
 
-    def overlapping_by_design(
-        self, pairs: Sequence[tuple[str, str]]
-    ) -> dict[tuple[str, str], str]:
+    def overlapping_by_design(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
         """Return those of ``pairs`` that a model omits because of their contacts, and why.
 
         The rules are those for the pairs of a model (docs/behaviour.md). They do not depend on

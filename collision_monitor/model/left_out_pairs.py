@@ -159,9 +159,7 @@ class _Search:
         coordinates = coordinates_between(self._model, links)
         if not 1 <= len(coordinates) <= FEW:
             return ""
-        over = RangeContacts(
-            self._model, pair, coordinates, partial(self._contacts, links), TOUCH
-        )
+        over = RangeContacts(self._model, pair, coordinates, partial(self._contacts, links), TOUCH)
         if not (rests := over.rests()):
             return ""
         most = (COVER if over.is_one_joint else GRAZE) + GRAZE
@@ -276,9 +274,7 @@ def meeting_around_turns(model: Any) -> tuple[str, ...]:
     )
     if not meeting:
         return ()
-    named = shortened(
-        f"{a} - {b} over {_joint_between(model, (a, b)).name!r}" for a, b in meeting
-    )
+    named = shortened(f"{a} - {b} over {_joint_between(model, (a, b)).name!r}" for a, b in meeting)
     return (
         f"not checked, though they meet in a part of the turn of a continuous joint, which has no "
         f"limits that keep them apart: {named}; rules that name them have them checked, and fit "

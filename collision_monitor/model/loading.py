@@ -197,9 +197,7 @@ class Recipe:
                 semantics = compose_semantics(parts)
             scene = load_scene(self.scene, whole, self.package_dirs) if self.scene else None
             settings = FitSettings(self.max_leaves_per_link, self.leaf_tolerance)
-            leaves = given_leaves(
-                whole, settings, self.leaves or None, self.fit, self.check_leaves
-            )
+            leaves = given_leaves(whole, settings, self.leaves or None, self.fit, self.check_leaves)
             model = CollisionModel(
                 whole, semantics, scene, settings, leaves, self.hierarchy, self.checked,
                 self.unchecked,

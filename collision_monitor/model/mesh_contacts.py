@@ -96,9 +96,7 @@ class LinkContacts:
                 low, high = high, min(2.0 * high, most)
             while high - low > GRAZE:
                 middle = 0.5 * (low + high)
-                low, high = (
-                    (low, middle) if self.is_shallow(index, middle) else (middle, high)
-                )
+                low, high = (low, middle) if self.is_shallow(index, middle) else (middle, high)
             depth = high
         return depth
 
@@ -211,9 +209,7 @@ class Solid:
         return self._placed[index]
 
 
-def _collisions(
-    a: Solid, b: Solid, index: int, most: int, margin: float = 0.0
-) -> Iterator[Any]:
+def _collisions(a: Solid, b: Solid, index: int, most: int, margin: float = 0.0) -> Iterator[Any]:
     """Results of coal, with ``most`` contacts, of each piece of one link with each of the other.
 
     Contacts are those of surfaces, or of a surface in a solid primitive, or within ``margin``

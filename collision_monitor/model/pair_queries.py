@@ -108,10 +108,7 @@ class PairQueries(LeafQueries):
         )  # fmt: skip
 
     def distances(
-        self,
-        q: Sequence[float] | np.ndarray,
-        exact: bool = False,
-        within: float = np.inf,
+        self, q: Sequence[float] | np.ndarray, exact: bool = False, within: float = np.inf
     ) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs, in the order of ``pairs``, metres.
 

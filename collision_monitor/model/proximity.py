@@ -87,10 +87,7 @@ class Proximity:
     measured = 0
 
     def __init__(
-        self,
-        model: CollisionModel,
-        live: LiveScene | None = None,
-        kept: np.ndarray | None = None,
+        self, model: CollisionModel, live: LiveScene | None = None, kept: np.ndarray | None = None
     ) -> None:
         """``live``: a live scene of the model, whose pairs are included.
 
@@ -136,9 +133,7 @@ class Proximity:
             if count <= len(self._found):
                 break
             self._allocate(2 * count)
-        leaf_pairs = Near(
-            self._found[:count, 2], self._values[:count, 0], self._gradients[:count]
-        )
+        leaf_pairs = Near(self._found[:count, 2], self._values[:count, 0], self._gradients[:count])
         if self._of_robot is None:
             return leaf_pairs
         own = self._of_robot.near(q, limits[: self._of_robot.pair_count], spread)

@@ -199,9 +199,7 @@ def few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:
     return tuple(columns) if len(columns) <= len(GRID) else ()
 
 
-def _batches(
-    groups: Mapping[tuple[int, ...], list[int]]
-) -> list[dict[tuple[int, ...], list[int]]]:
+def _batches(groups: Mapping[tuple[int, ...], list[int]]) -> list[dict[tuple[int, ...], list[int]]]:
     """Join groups of pairs, by the columns of q that move them, that can be measured together.
 
     They have equally many columns, and none in common.

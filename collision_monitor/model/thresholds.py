@@ -102,9 +102,7 @@ class Thresholds:
             if names is None:
                 raise ThresholdsError(f"{where}.pair: {rule.pattern!r} {NOT_TWO_NAMES}")
             hits = matches.indices(names)
-            if not hits.size and must_name and not (
-                rule.check and _may_be_objects(names, objects)
-            ):
+            if not hits.size and must_name and not (rule.check and _may_be_objects(names, objects)):
                 named = left.of(names)
                 back = [pair for pair in named if pair.can_be_checked and rule.check]
                 for a, b, reason in back:
@@ -153,9 +151,7 @@ class Thresholds:
     def naming_none(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
         """Return the patterns of rules that match none of these pairs."""
         matches = PairNames(pairs)
-        return [
-            rule.pattern for rule in self.rules if not matches.of(rule.pattern.split())
-        ]
+        return [rule.pattern for rule in self.rules if not matches.of(rule.pattern.split())]
 
     def without_effect(
         self, pairs: Sequence[tuple[str, str]], left_out: Sequence[UnmonitoredPair]

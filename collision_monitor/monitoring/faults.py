@@ -78,9 +78,7 @@ class FaultRegister:
         fault = self.raised.get(source)
         return fault.text if fault is not None and now < fault.until else ""
 
-    def first(
-        self, sources: Iterable[str], now: float, level: Level | None = None
-    ) -> Fault | None:
+    def first(self, sources: Iterable[str], now: float, level: Level | None = None) -> Fault | None:
         """The fault of the first of these sources that has one (of this level) at ``now``."""
         for source in sources:
             fault = self.raised.get(source)

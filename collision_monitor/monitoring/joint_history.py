@@ -140,9 +140,7 @@ class JointVelocities:
         limits: (nq,) velocity limits, rad/s or m/s; inf where there are none.
     """
 
-    def __init__(
-        self, count: int, window: float = 0.05, limits: np.ndarray | None = None
-    ) -> None:
+    def __init__(self, count: int, window: float = 0.05, limits: np.ndarray | None = None) -> None:
         """``count`` joints, ``window`` in seconds.
 
         ``limits``: velocity limits (count,), rad/s or m/s; inf, the default, where there are none.

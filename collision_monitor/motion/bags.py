@@ -176,18 +176,14 @@ def _select_topics(
         if topic is None:
             other = next((c.msgtype for c in connections if c.topic in (name, f"/{name}")), None)
             reason = f"is of type {other}, not" if other else "does not exist with type"
-            raise MotionError(
-                f"{path}: topic {name!r} {reason} {STATES} or {COMMANDS}; {there}"
-            )
+            raise MotionError(f"{path}: topic {name!r} {reason} {STATES} or {COMMANDS}; {there}")
         if len({part.msgtype for part in usable[topic]}) > 1:
             raise MotionError(f"{path}: topic {topic!r} has messages of several types")
         chosen[topic] = usable[topic]
     return chosen
 
 
-def _topic(
-    reader: Any, name: str, connections: list[Any], path: Path, unneeded: Unneeded
-) -> Topic:
+def _topic(reader: Any, name: str, connections: list[Any], path: Path, unneeded: Unneeded) -> Topic:
     kind = connections[0].msgtype
     formats = {connection.ext.serialization_format for connection in connections} - {"cdr"}
     if formats:
@@ -227,9 +223,7 @@ def _stamp(header: Any) -> int:
     return header.stamp.sec * NANO + header.stamp.nanosec
 
 
-def _state(
-    unneeded: Unneeded, message: Any, received: int, where: str
-) -> StateMessage | None:
+def _state(unneeded: Unneeded, message: Any, received: int, where: str) -> StateMessage | None:
     if not len(message.position):
         return None
     names, positions = joint_names(list(message.name), where), message.position.tolist()

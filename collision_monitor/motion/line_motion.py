@@ -323,9 +323,7 @@ def singularities(rates: ResolvedRates, motion: PPoly, link: str) -> list[Violat
     ]
 
 
-def off_the_line(
-    times: np.ndarray, off: np.ndarray, link: str, reached: float
-) -> list[Violation]:
+def off_the_line(times: np.ndarray, off: np.ndarray, link: str, reached: float) -> list[Violation]:
     """Return violations where ``off`` (n, 2), metres and radians at ``times`` (n,), is too large.
 
     ``reached``: the part of the line that could be followed, 1 for all.

@@ -11,13 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.bags import (
-    STATES,
-    Unneeded,
-    message_times,
-    read_topics,
-    recorded,
-)
+from collision_monitor.motion.bags import STATES, Unneeded, message_times, read_topics, recorded
 from collision_monitor.motion.trajectory import NANO
 
 POSITIONS, VELOCITIES, TORQUES = "positions", "velocities", "torques"

@@ -242,9 +242,7 @@ class Trajectory:
         return Samples(times, self.polynomial(at), *rates)
 
 
-def _coefficients(
-    steps: np.ndarray, p: np.ndarray, v: np.ndarray, a: np.ndarray
-) -> np.ndarray:
+def _coefficients(steps: np.ndarray, p: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """Polynomials of the highest order that the values at both ends of each piece allow."""
     points = [~np.isnan(part).all(axis=1) if part.size else np.ones(len(part), bool)
               for part in (v, a)]  # fmt: skip

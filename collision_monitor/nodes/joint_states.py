@@ -192,9 +192,7 @@ class JointStates:
         if self.recorder is not None:
             self.recorder.joint_state(data, source.topic)
 
-    def read(
-        self, source: JointStateSource, data: bytes, monitor: Monitor | None
-    ) -> JointState:
+    def read(self, source: JointStateSource, data: bytes, monitor: Monitor | None) -> JointState:
         """Count, record and read a joint state for a monitor, with its lag.
 
         Raises:

@@ -201,9 +201,7 @@ class Recorder:
         self._channels: dict[str, int] = {}  # by topic
         self._is_stopped = False
 
-    def _channel(
-        self, topic: str, kind: type, latched: bool = False, qos: str = _LATCHED
-    ) -> int:
+    def _channel(self, topic: str, kind: type, latched: bool = False, qos: str = _LATCHED) -> int:
         """Number of the channel of a topic, which is made at its first use."""
         if topic not in self._channels:
             name = type_name(kind)
@@ -244,9 +242,7 @@ class Recorder:
         """Record a serialized joint state."""
         self._recorder.add(self._channel(topic, JointState), data)
 
-    def description(
-        self, source: str | ReceivedText, topic: str = "robot_description"
-    ) -> None:
+    def description(self, source: str | ReceivedText, topic: str = "robot_description") -> None:
         """Record a description: text, or the path of a file."""
         text = source.text if isinstance(source, ReceivedText) else source
         if text is source and not source.lstrip("\ufeff \t\r\n").startswith("<"):

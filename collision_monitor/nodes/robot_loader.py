@@ -91,10 +91,7 @@ def build_monitor(
 
 
 def use_values(
-    monitor: Monitor,
-    values: Mapping[str, Any],
-    rules: Sequence[Rule],
-    limits: Mapping[str, float],
+    monitor: Monitor, values: Mapping[str, Any], rules: Sequence[Rule], limits: Mapping[str, float]
 ) -> None:
     """Use parameters that were set while a robot is monitored; arguments as of `build_monitor`."""
     monitor.joint_state_timeout = values["joint_state_timeout"]
@@ -287,9 +284,7 @@ def stops_at_zero(monitor: Monitor) -> str:
     )
 
 
-def log_rules(
-    log: Any, monitor: Monitor, values: Mapping[str, Any], rules: Sequence[Rule]
-) -> None:
+def log_rules(log: Any, monitor: Monitor, values: Mapping[str, Any], rules: Sequence[Rule]) -> None:
     """Warn of thresholds that match no pair, possibly a typing error."""
     model = monitor.model
     left_out = [(a, b) for a, b, _ in model.unmonitored_pairs]

@@ -44,9 +44,7 @@ from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.margins import check_arms
 from collision_monitor.self_collision.solvers import QP_SOLVERS, missing
-from collision_monitor.self_collision.trajectory_filter import (
-    TrajectoryFilter,
-)
+from collision_monitor.self_collision.trajectory_filter import TrajectoryFilter
 
 
 class SelfCollisionCore(SingleRobotCore):
@@ -71,9 +69,7 @@ class SelfCollisionCore(SingleRobotCore):
         )
         self._motions = ReleasedMotions(self._joint_states.seconds)
         self._markers = PathMarkerTopic(node, self._values)
-        self.state = RequestState(
-            node, self._values, self._faults, self._shortage, self._motions
-        )
+        self.state = RequestState(node, self._values, self._faults, self._shortage, self._motions)
         self._requests = TrajectoryRequests(
             node, self._values, self.state, self._shortage, self._motions, self._markers,
             self._joint_states.seconds, self._end_stream,

@@ -166,9 +166,7 @@ def check_path(path: str, most_bytes: int) -> Path:
     if target.suffix != ".mcap":
         raise RecordingError(f"record: {path!r}: the name must end in .mcap")
     if find_spec("mcap") is None:
-        raise MissingDependencyError(
-            f"record: recording needs mcap: {install_command('record')}"
-        )
+        raise MissingDependencyError(f"record: recording needs mcap: {install_command('record')}")
     try:
         with tempfile.TemporaryFile(dir=target.parent):
             free = shutil.disk_usage(target.parent).free
@@ -219,10 +217,7 @@ class StopRecorder:
     """Records messages, and writes a file for each stop. Only `close` blocks."""
 
     def __init__(
-        self,
-        path: str,
-        settings: RecordingSettings,
-        clock: Callable[[], float] = time.monotonic,
+        self, path: str, settings: RecordingSettings, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Start recording.
 
@@ -389,9 +384,7 @@ class StopRecorder:
 
 def _packed(nanoseconds: int, messages: Iterable[tuple[int, bytes]]) -> bytes:
     """Messages of one time in the format of the ring."""
-    return b"".join(
-        HEAD.pack(nanoseconds, number, len(data)) + data for number, data in messages
-    )
+    return b"".join(HEAD.pack(nanoseconds, number, len(data)) + data for number, data in messages)
 
 
 def _written(parts: list[bytes | bytearray]) -> tuple[str, str]:

@@ -57,9 +57,7 @@ def write(stream: BinaryIO, head: dict[str, Any], data: bytes) -> None:
     for number, channel in enumerate(head["channels"]):
         kind = channel["kind"]
         if kind not in schemas:
-            schemas[kind] = writer.register_schema(
-                kind, "ros2msg", channel["definition"].encode()
-            )
+            schemas[kind] = writer.register_schema(kind, "ros2msg", channel["definition"].encode())
         channels[number] = writer.register_channel(
             channel["topic"], "cdr", schemas[kind], {"offered_qos_profiles": channel["qos"]}
         )

@@ -198,9 +198,7 @@ def _unread_pairs(document: XmlDocument) -> list[str]:
     return [f"ignored: {shortened(places)}; directly in <robot>, {', '.join(_OF_PAIRS)} are read"]
 
 
-def _states(
-    document: XmlDocument, robot: Robot
-) -> tuple[dict[str, dict[str, float]], list[str]]:
+def _states(document: XmlDocument, robot: Robot) -> tuple[dict[str, dict[str, float]], list[str]]:
     """Return the positions of named states by joint, and what is ignored.
 
     Nothing here is an error: states are evidence of where a robot rests, not more.

@@ -159,9 +159,7 @@ def position_of(entry: Entry) -> np.ndarray | None:
     return np.array(position)
 
 
-def rotation_of(
-    entry: Entry, key: str = "orientation", radians: float = 1.0
-) -> np.ndarray | None:
+def rotation_of(entry: Entry, key: str = "orientation", radians: float = 1.0) -> np.ndarray | None:
     """Return the rotation (3, 3) of rpy, or of the quaternion x y z w under ``key``; else None.
 
     ``radians`` in the file's unit of angle.

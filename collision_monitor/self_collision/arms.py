@@ -60,8 +60,7 @@ def find_chains(
     if names is not None:
         if isinstance(names, str) or not len(names):
             raise ArmsError(
-                f"arms {names!r}: at least one name is needed, of SRDF groups or "
-                "base_link:tip_link"
+                f"arms {names!r}: at least one name is needed, of SRDF groups or base_link:tip_link"
             )
         arms = _all_named(tree, groups, names)
     else:
@@ -76,9 +75,7 @@ def find_chains(
     return arms
 
 
-def _all_named(
-    tree: Tree, groups: dict[str, Arm | str], names: Sequence[str]
-) -> tuple[Arm, ...]:
+def _all_named(tree: Tree, groups: dict[str, Arm | str], names: Sequence[str]) -> tuple[Arm, ...]:
     """Arms by their names. Of two, the right one is first if the names state the sides."""
     arms = tuple(_named(tree, groups, name.strip()) for name in names)
     return arms[::-1] if [side(arm.name) for arm in arms] == ["left", "right"] else arms

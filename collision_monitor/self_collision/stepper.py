@@ -114,11 +114,7 @@ class Stepper:
         return self._proximity.keeps_at(q, self.limits)
 
     def walk(
-        self,
-        desired: np.ndarray,
-        substep: float,
-        reach: float,
-        start: np.ndarray | None = None,
+        self, desired: np.ndarray, substep: float, reach: float, start: np.ndarray | None = None
     ) -> np.ndarray:
         """Follow ``desired`` (n, nq) from the first one or ``start``, as near as clearances allow.
 

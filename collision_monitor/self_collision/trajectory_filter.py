@@ -348,9 +348,7 @@ class TrajectoryFilter:
             # way out the only remedy would be a restart. All others keep their distances.
             leaving = {pair: max(0.0, distance - _EASE) for pair, distance in below.items()}
             settings = replace(settings, leaving=leaving)
-            notes.append(
-                f"{self.supervisor.nearest}: only motions that separate them are accepted"
-            )
+            notes.append(f"{self.supervisor.nearest}: only motions that separate them are accepted")
         events = self.supervisor.events
         return Job(
             motion, present, start, asked, settings, tuple(notes), events, now, owner,

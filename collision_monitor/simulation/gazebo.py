@@ -55,10 +55,7 @@ _WORLD_SDF = """
 _FLOOR = "<plane><normal>0 0 1</normal><size>20 20</size></plane>"
 
 
-def gazebo_description(
-    urdf: str | bytes | os.PathLike,
-    controllers: str | os.PathLike,
-) -> str:
+def gazebo_description(urdf: str | bytes | os.PathLike, controllers: str | os.PathLike) -> str:
     """The URDF (path or text) as text, attached to the world and with position interfaces.
 
     Every independent joint has a position command interface, and starts at zero or the nearer
@@ -209,9 +206,7 @@ def pose_text(pose: np.ndarray) -> str:
     return " ".join(f"{float(value) + 0.0:.9g}" for value in (*pose[:3, 3], *angles))
 
 
-def _add_model(
-    world: etree._Element, name: str, pose: str, colour: str, geometry: str
-) -> None:
+def _add_model(world: etree._Element, name: str, pose: str, colour: str, geometry: str) -> None:
     """Add a static model with one link, with the same geometry for contacts and display."""
     geometry = f"<geometry>{geometry}</geometry>"
     model = etree.fromstring(

@@ -92,8 +92,7 @@ def link_masses(
         warnings.append(f"links {shortened(unreal)}: impossible inertia; it is increased")
     if weightless:
         warnings.append(
-            f"links {shortened(weightless)}: no mass is given; their shapes are assumed to be "
-            "water"
+            f"links {shortened(weightless)}: no mass is given; their shapes are assumed to be water"
         )
     return masses, set(filled), warnings
 
@@ -392,9 +391,7 @@ class _Builder:
             made.limited = True
             made.range = [joint.lower, joint.upper]
 
-    def _add_shapes(
-        self, body: Any, shapes: Iterable[Shape], are_filled: bool = False
-    ) -> None:
+    def _add_shapes(self, body: Any, shapes: Iterable[Shape], are_filled: bool = False) -> None:
         """Add shapes without mass, or filled with water, which MuJoCo does by default."""
         kinds = self._mujoco.mjtGeom
         for shape in shapes:
@@ -411,10 +408,7 @@ class _Builder:
             if shape.kind not in _GEOMS:
                 raise unknown_kind(shape, (*_GEOMS, "mesh"))
             geom.type = getattr(kinds, f"mjGEOM_{_GEOMS[shape.kind]}")
-            halves = {
-                "box": [0.5 * x for x in shape.size],
-                "sphere": [shape.size[0], 0.0, 0.0],
-            }
+            halves = {"box": [0.5 * x for x in shape.size], "sphere": [shape.size[0], 0.0, 0.0]}
             lengths = [shape.size[0], 0.5 * shape.size[-1], 0.0]
             geom.size = halves.get(shape.kind, lengths)
             if shape.kind == "capsule" and shape.size[1] == 0.0:

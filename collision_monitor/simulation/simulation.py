@@ -171,9 +171,7 @@ def contacts_of(robot: SimulatedRobot, data: Any) -> dict[Pair, Contact]:
     return contacts
 
 
-def add_touches(
-    touches: dict[Pair, Touch], contacts: Mapping[Pair, Contact], time: float
-) -> None:
+def add_touches(touches: dict[Pair, Touch], contacts: Mapping[Pair, Contact], time: float) -> None:
     """Add contacts at ``time`` s to those so far."""
     for pair, contact in contacts.items():
         old = touches.get(pair, Touch(time, time, 0.0, 0.0))
@@ -199,10 +197,7 @@ class Simulation:
     """
 
     def __init__(
-        self,
-        robot: SimulatedRobot,
-        start: Mapping[str, float],
-        settings: SimulationSettings,
+        self, robot: SimulatedRobot, start: Mapping[str, float], settings: SimulationSettings
     ) -> None:
         """Rest at ``start``, radians or metres by joint; default 0, or the nearer limit.
 

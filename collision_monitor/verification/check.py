@@ -86,9 +86,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Reject an unknown method."""
         if self.method not in METHODS:
-            raise ConfigurationError(
-                f"method {self.method!r} is not one of {', '.join(METHODS)}"
-            )
+            raise ConfigurationError(f"method {self.method!r} is not one of {', '.join(METHODS)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +147,4 @@ class VerificationCheck:
 
 def shifted(violation: Violation, seconds: float) -> Violation:
     """The violation of a motion that starts ``seconds`` later."""
-    return replace(
-        violation, first=violation.first + seconds, worst=violation.worst + seconds
-    )
+    return replace(violation, first=violation.first + seconds, worst=violation.worst + seconds)

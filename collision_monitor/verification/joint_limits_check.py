@@ -101,9 +101,7 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
         jerks[row] = np.where(np.abs(larger) > np.abs(jerks[row]), larger, jerks[row])
         # The acceleration of a joint continues between its own knots.
         accelerations[:, j] += np.interp(trajectory.times, trajectory.times[knots], extra[row])
-    return Steps(
-        trajectory.times, velocity, acceleration, means[0], extra, accelerations, jerks
-    )
+    return Steps(trajectory.times, velocity, acceleration, means[0], extra, accelerations, jerks)
 
 
 def _own_knots(velocity: np.ndarray, fastest: float) -> np.ndarray:

@@ -10,10 +10,7 @@ from enum import Enum
 
 from collision_monitor.motion.measured import MeasuredMotion
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.verification.clearance.clearance_check import (
-    ClearanceCheck,
-    PairClearance,
-)
+from collision_monitor.verification.clearance.clearance_check import ClearanceCheck, PairClearance
 from collision_monitor.verification.joint_limits_check import LimitsCheck
 from collision_monitor.verification.torques.torque_check import TorqueCheck
 

@@ -147,9 +147,7 @@ def chart_data(
     return (np.asarray(times, dtype=float), warn * ones, stop * ones, *curves)
 
 
-def add_chart(
-    gui: Any, data: tuple[np.ndarray, ...], names: Sequence[str], mark: str = ""
-) -> Any:
+def add_chart(gui: Any, data: tuple[np.ndarray, ...], names: Sequence[str], mark: str = "") -> Any:
     """A chart of ``chart_data``, a name for each curve; ``mark``: name of a last, thin grey one."""
     series = [
         {"label": "time"},

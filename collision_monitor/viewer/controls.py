@@ -241,9 +241,7 @@ class MotionPanel:
             lambda event: setattr(playback, "speed", _as_speed(self._speed.value))
         )
         handle = gui.add_slider("time [s]", 0.0, float(self._times[-1]), 0.01, 0.0)
-        self._time = SharedSlider(
-            handle, 0.01, lambda time: later(lambda: self._seek(time)), clock
-        )
+        self._time = SharedSlider(handle, 0.01, lambda time: later(lambda: self._seek(time)), clock)
         self._chart = add_chart(gui, self._data(), [label for label, _ in motions], mark="now")
 
     def _seek(self, time: float) -> None:

@@ -29,12 +29,7 @@ from collision_monitor.viewer.clearance_display import (
     chart_data,
     status_html,
 )
-from collision_monitor.viewer.controls import (
-    JointSliders,
-    MotionPanel,
-    Playback,
-    slider_specs,
-)
+from collision_monitor.viewer.controls import JointSliders, MotionPanel, Playback, slider_specs
 from collision_monitor.viewer.scene_editor import SceneEditor
 from collision_monitor.viewer.scene_nodes import ObstacleNodes, RobotNodes
 from collision_monitor.viewer.server import (

@@ -199,9 +199,7 @@ class SceneEditor:
             position=position, wxyz=wxyz, depth_test=False,
         )  # fmt: skip
         # The position of the handle is the newest one, regardless of the order of events.
-        gizmo.on_update(
-            lambda event: self._later(lambda: self._move(gizmo, obstacle.name))
-        )
+        gizmo.on_update(lambda event: self._later(lambda: self._move(gizmo, obstacle.name)))
         self._gizmo = gizmo
 
     def _names(self) -> list[str]:

@@ -88,9 +88,7 @@ def joined(surfaces: Iterable[Surface]) -> Surface:
     return trimesh.util.append_faces(*zip(*surfaces, strict=True))
 
 
-def capsule_surface(
-    p0: np.ndarray, p1: np.ndarray, radius: float, sides: int = _SIDES
-) -> Surface:
+def capsule_surface(p0: np.ndarray, p1: np.ndarray, radius: float, sides: int = _SIDES) -> Surface:
     """Surface of the capsule around the segment p0 p1: a sphere with one half displaced.
 
     The triangles enclose the capsule: otherwise a leaf that touches its link would be hidden.

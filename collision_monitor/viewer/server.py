@@ -172,9 +172,7 @@ class Address:
         return f"http://{host}:{self.port}"
 
 
-def free_address(
-    host: str = LOOPBACK, port: int | None = None, usual: int = USUAL_PORT
-) -> Address:
+def free_address(host: str = LOOPBACK, port: int | None = None, usual: int = USUAL_PORT) -> Address:
     """Find an address for the server.
 
     ``host``: a name or address of this machine. ``port``: a number; 0 for any free port; None for

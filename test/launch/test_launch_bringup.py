@@ -3,10 +3,7 @@
 """The launch file of both nodes beside a driver, started by launch out of a built workspace."""
 
 import pytest
-from support.ros.launch_cases import (
-    installed,
-    launched,
-)
+from support.ros.launch_cases import installed, launched
 
 import launch_pytest  # isort: skip
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip

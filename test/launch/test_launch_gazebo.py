@@ -8,13 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from support.ros.launch_cases import (
-    check_refused,
-    installed,
-    launched,
-    stand_in,
-    told,
-)
+from support.ros.launch_cases import check_refused, installed, launched, stand_in, told
 
 import launch_pytest  # isort: skip
 

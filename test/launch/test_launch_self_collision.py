@@ -5,10 +5,7 @@
 import os
 
 import pytest
-from support.ros.launch_cases import (
-    installed,
-    launched,
-)
+from support.ros.launch_cases import installed, launched
 
 import launch_pytest  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip

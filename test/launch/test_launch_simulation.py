@@ -5,11 +5,7 @@
 import os
 
 import pytest
-from support.ros.launch_cases import (
-    check_refused,
-    installed,
-    launched,
-)
+from support.ros.launch_cases import check_refused, installed, launched
 
 import launch_pytest  # isort: skip
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip

@@ -209,6 +209,4 @@ def test_a_file_of_parameters_that_is_none_is_left_to_the_node(folder, text):
 def test_a_urdf_that_cannot_be_shown_starts_nothing(name, folder):
     (folder / "bad.urdf").write_text("<robot")
     for file, says in (("nowhere.urdf", "nowhere.urdf"), ("bad.urdf", "bad.urdf:1: not XML")):
-        check_refused(
-            source_of(name), says, rviz="true", robot_description=str(folder / file)
-        )
+        check_refused(source_of(name), says, rviz="true", robot_description=str(folder / file))

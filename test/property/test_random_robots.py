@@ -74,9 +74,7 @@ class RandomRobot:
                 scale = rng.uniform(0.6, 1.6, 3) * rng.choice([-1.0, 1.0, 1.0], 3)
                 shape = f'<mesh filename="{file}" scale="{text(scale)}"/>'
             place = f'xyz="{text(rng.normal(0.0, 0.05, 3))}" rpy="{text(rng.uniform(-3, 3, 3))}"'
-            shapes.append(
-                f"<collision><origin {place}/><geometry>{shape}</geometry></collision>"
-            )
+            shapes.append(f"<collision><origin {place}/><geometry>{shape}</geometry></collision>")
         return f'<link name="{name}">{"".join(shapes)}</link>'
 
 

@@ -21,9 +21,7 @@ from collision_monitor.common.compiled import cache_directory
 from std_msgs.msg import String  # isort: skip
 
 SCENE = {
-    "obstacles": [
-        {"name": "ball", "type": "sphere", "radius": 0.2, "position": [1.0, 1.1, 0.0]},
-    ]
+    "obstacles": [{"name": "ball", "type": "sphere", "radius": 0.2, "position": [1.0, 1.1, 0.0]}]
 }
 PACKAGE = ROOT
 CLEAR = [-0.5, -0.5, 0.3]

@@ -150,9 +150,7 @@ def test_diagnostics_have_rates_latencies_and_counts(two):
         two.send(("r_x", "r_x"), (0.0, 0.0), topic=LEFT_TOPIC)
         two.send(NAMES, pose(0.5), stamp=60.0, topic=LEFT_TOPIC)
     kinds = ("not_finite", "length", "unknown", "twice", "future")
-    until_counted(
-        two, lambda: send_both(two, 0.5, 0.5), **{f"refused_{kind}": 3 for kind in kinds}
-    )
+    until_counted(two, lambda: send_both(two, 0.5, 0.5), **{f"refused_{kind}": 3 for kind in kinds})
     two.until(
         lambda: all(float(figures(two)[name]) > 1e-6 for name in ("cycle_rate", "latency_max")),
         sending=lambda: send_both(two, 0.5, 0.5),
@@ -359,9 +357,7 @@ def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(sl
         assert at_the_end - distances <= (time.monotonic() - began) / 0.04 + 3  # 40 ms each
         assert len(graph.heard["state"]) - states >= 3  # the heartbeat goes on
         graph.until(
-            lambda: any(
-                abs(m.data - 0.501) < 1e-6 for m in graph.heard["min_distance"][distances:]
-            )
+            lambda: any(abs(m.data - 0.501) < 1e-6 for m in graph.heard["min_distance"][distances:])
         )
         # What was under way; a queue worked through would bring a hundred.
         assert len(graph.heard["min_distance"]) - at_the_end <= 10

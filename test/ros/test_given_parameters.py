@@ -117,10 +117,7 @@ def test_a_file_without_effect_is_named(make_node, written, text, says):
 # -- parameter files for the launch file beside a driver: both nodes accept all of them
 
 
-NODES = {
-    "collision_monitor": monitor_parameters,
-    "self_collision": self_collision_parameters,
-}
+NODES = {"collision_monitor": monitor_parameters, "self_collision": self_collision_parameters}
 FILES = [ROOT / "config" / "bringup.yaml", *sorted((ROOT / "config" / "drivers").glob("*.yaml"))]
 
 

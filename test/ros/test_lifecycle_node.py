@@ -193,9 +193,7 @@ def test_good_then_bad_then_the_one_in_use_and_distances_never_stop(cell):
     assert sent > 50 and len(seen) > 0.3 * sent
     graph.until(lambda: "loading" not in graph.values)
 
-    seen, states, loading, sent = describe(
-        cell, BAD, lambda: "description_refused" in graph.values
-    )
+    seen, states, loading, sent = describe(cell, BAD, lambda: "description_refused" in graph.values)
     assert "l9" in graph.values["description_refused"]
     assert loading and len(seen) > 0.3 * sent
     assert {level for level, _ in states} <= {OK, WARN}, states

@@ -184,8 +184,7 @@ def test_waiting_scene_messages_are_processed_and_lost_ones_reported(cell):
     cell.until(lambda values, state: "scene_objects" not in values)
     assert "messages were lost" in graph.state.message
     cell.until(  # the middleware may report losses late
-        lambda values, state: state.level == OK,
-        lambda: cell.scene(Marker(action=Marker.DELETEALL)),
+        lambda values, state: state.level == OK, lambda: cell.scene(Marker(action=Marker.DELETEALL))
     )
     for publisher in (deep, flat):
         graph.node.destroy_publisher(publisher)
@@ -306,9 +305,7 @@ def test_a_cloud_is_monitored_except_for_points_of_the_robot(cell):
         and "no field 'x'" in values.get("scene_refused", ""),
         lambda: cell.cloud(many, fields=[]),
     )
-    cell.until(
-        lambda values, state: "scene_refused" not in values, lambda: cell.cloud(many)
-    )
+    cell.until(lambda values, state: "scene_refused" not in values, lambda: cell.cloud(many))
 
 
 def test_two_publishers_of_clouds_are_a_warning_until_one_ends(cell):

@@ -184,9 +184,7 @@ class LiveScene:
                 "each part needs one"
             )
         known = self.objects.get(name)
-        obj = LiveObject(
-            name, link, pose, geometry, frozenset(touch), expires, self._bodies[link]
-        )
+        obj = LiveObject(name, link, pose, geometry, frozenset(touch), expires, self._bodies[link])
         if known is not None and _is_replaceable(known, obj):
             known.geometry, known.pose, known.expires = geometry, obj.pose, expires
             self._write(known)
@@ -243,9 +241,7 @@ class LiveScene:
         for name in list(self.objects) if names is None else names:
             self.remove(name)
 
-    def attach(
-        self, name: str, link: str, q: np.ndarray, touch: Collection[str] = ()
-    ) -> None:
+    def attach(self, name: str, link: str, q: np.ndarray, touch: Collection[str] = ()) -> None:
         """Attach an object to ``link`` at its pose at configuration ``q`` (nq,).
 
         Raises:
@@ -365,9 +361,7 @@ class LiveScene:
         seconds: float = 0.0,
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
-        return self._exact_distance().queries.bound(
-            q, pairs, leaves, within, loose, near, seconds
-        )
+        return self._exact_distance().queries.bound(q, pairs, leaves, within, loose, near, seconds)
 
     def surface_points(
         self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
@@ -462,11 +456,7 @@ def _require_placed(
 
 def _is_replaceable(known: LiveObject, obj: LiveObject) -> bool:
     """Whether an object can replace another in place: only shape and pose differ."""
-    return (
-        known.link == obj.link
-        and known.touch == obj.touch
-        and len(known.rows) == len(obj.rows)
-    )
+    return known.link == obj.link and known.touch == obj.touch and len(known.rows) == len(obj.rows)
 
 
 def _compile(scene: LiveScene) -> None:

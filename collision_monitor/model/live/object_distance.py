@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.mesh_distance import parts
-from collision_monitor.mesh_distance.mesh_distance import (
-    ExactDistance,
-    ExactShapes,
-    LinkShapes,
-)
+from collision_monitor.mesh_distance.mesh_distance import ExactDistance, ExactShapes, LinkShapes
 from collision_monitor.mesh_distance.mesh_tree import KINDS, Hierarchy, columns_of
 from collision_monitor.mesh_distance.parts import (
     MESH,

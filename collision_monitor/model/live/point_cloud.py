@@ -64,9 +64,7 @@ def foreign(points, pose, ends, radii, padding, out):
         y = pose[3] * a + pose[4] * b + pose[5] * c + pose[10]
         z = pose[6] * a + pose[7] * b + pose[8] * c + pose[11]
         is_own = False
-        if (
-            low[0] <= x <= high[0] and low[1] <= y <= high[1] and low[2] <= z <= high[2]
-        ):
+        if low[0] <= x <= high[0] and low[1] <= y <= high[1] and low[2] <= z <= high[2]:
             for leaf in range(len(ends)):
                 if (
                     boxes[leaf, 0] <= x <= boxes[leaf, 3]
@@ -148,9 +146,7 @@ def voxels_of(
         LiveSceneError: a point is too far away to be distinguished from its neighbours.
     """
     if problem := array_range_problem(points):
-        raise LiveSceneError(
-            f"cloud: a point is too far away for voxels of {size:g} m: {problem}"
-        )
+        raise LiveSceneError(f"cloud: a point is too far away for voxels of {size:g} m: {problem}")
     kept = np.empty((len(points), 3))
     count, on_robot = foreign(
         np.ascontiguousarray(points), pose_rows(pose[None])[0],

@@ -9,19 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.continuous.near_pairs import (
-    DISTANCE,
-    LEAST,
-    PAIR,
-    RATE,
-)
+from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
-from collision_monitor.monitoring.settings import (
-    MOST_CYCLES,
-    SpeedSettings,
-    checked_decelerations,
-)
+from collision_monitor.monitoring.settings import MOST_CYCLES, SpeedSettings, checked_decelerations
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
     BrakingPaths,
@@ -108,9 +99,7 @@ class BrakingCheck:
         if self._exact is None:
             self._exact = ExactLevel(self.model, self._paths)
 
-    def set_thresholds(
-        self, thresholds: np.ndarray, of_objects: Thresholds | None = None
-    ) -> None:
+    def set_thresholds(self, thresholds: np.ndarray, of_objects: Thresholds | None = None) -> None:
         """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair of the model.
 
         ``of_objects``: thresholds of pairs with objects of a live scene. Metres.
@@ -227,9 +216,7 @@ class BrakingCheck:
         paths.candidates[: len(candidates)] = candidates
         return len(candidates)
 
-    def collision_time(
-        self, q: np.ndarray, velocities: np.ndarray, horizon: float = 10.0
-    ) -> float:
+    def collision_time(self, q: np.ndarray, velocities: np.ndarray, horizon: float = 10.0) -> float:
         """Lower bound in seconds of the time until leaves touch at constant joint velocities.
 
         0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.

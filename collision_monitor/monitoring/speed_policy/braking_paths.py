@@ -27,10 +27,7 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.decision import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.pair_classes import PairClasses
-from collision_monitor.robot.bodies import (
-    SLIDES_BEYOND,
-    largest_slides,
-)
+from collision_monitor.robot.bodies import SLIDES_BEYOND, largest_slides
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -131,9 +128,7 @@ class BrakingPaths:
         self._space = empty_tables(*self.tables.arrays(), self.tables.most_moving_leaves).space(1)
         fill_balls(*self.tables.arrays(), self._space, np.arange(model_count))
 
-    def set_thresholds(
-        self, thresholds: np.ndarray, of_objects: Thresholds | None = None
-    ) -> None:
+    def set_thresholds(self, thresholds: np.ndarray, of_objects: Thresholds | None = None) -> None:
         """As `PairClasses.set_thresholds`.
 
         What is known is forgotten: it may be of shapes, and the new thresholds for leaves.
@@ -237,9 +232,7 @@ class BrakingPaths:
         """
         if points is None:
             points = np.full((len(candidates), 2, 3), np.nan)
-        near_pairs.set_rates(
-            *self.tables.arrays(), inputs.q, inputs.velocities, points, candidates
-        )
+        near_pairs.set_rates(*self.tables.arrays(), inputs.q, inputs.velocities, points, candidates)
 
     def keep(self, pairs: np.ndarray, distances: np.ndarray, bounds: np.ndarray) -> None:
         """Keep lower bounds (k,) of distances of pairs now, and on the braking path, metres.

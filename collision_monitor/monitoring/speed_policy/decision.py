@@ -235,11 +235,7 @@ def decide(
 # -- its message --
 
 
-def decision_message(
-    decision: Decision,
-    pair: tuple[str, str],
-    fast: Sequence[str] = (),
-) -> str:
+def decision_message(decision: Decision, pair: tuple[str, str], fast: Sequence[str] = ()) -> str:
     """The decision in one sentence.
 
     Args:
@@ -274,10 +270,7 @@ def decision_message(
 
 
 def held_message(
-    decision: Decision,
-    distance: float,
-    nearest: tuple[str, str],
-    cause: tuple[str, str] | None,
+    decision: Decision, distance: float, nearest: tuple[str, str], cause: tuple[str, str] | None
 ) -> str:
     """A decision that hysteresis holds, in one sentence.
 

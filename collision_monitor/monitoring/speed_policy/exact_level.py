@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from collision_monitor.continuous.near_pairs import (
-    DISTANCE,
-    GROUP,
-    LEAST,
-    PAIR,
-    RATE,
-)
+from collision_monitor.continuous.near_pairs import DISTANCE, GROUP, LEAST, PAIR, RATE
 from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.candidate_kernels import (
@@ -34,11 +28,7 @@ from collision_monitor.monitoring.speed_policy.candidate_kernels import (
     take_paths,
     undecided,
 )
-from collision_monitor.monitoring.speed_policy.exact_paths import (
-    INTERVALS,
-    ExactPaths,
-    PathBounds,
-)
+from collision_monitor.monitoring.speed_policy.exact_paths import INTERVALS, ExactPaths, PathBounds
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -169,11 +159,7 @@ class ExactLevel:
         return distances
 
     def search(
-        self,
-        inputs: BrakingInputs,
-        measured: Measured,
-        holds: bool,
-        count: int | None = None,
+        self, inputs: BrakingInputs, measured: Measured, holds: bool, count: int | None = None
     ) -> int:
         """Fill the candidates of a coarse search with exact distances; how many matter.
 
@@ -243,9 +229,7 @@ class ExactLevel:
         if size:
             distances = self._measured_now(measured, asked, *request[:, :size])
         nearest = measured.nearest.distance
-        size = take(
-            candidates, needs, asked, distances, number, nearest, inputs.moves, raisable
-        )
+        size = take(candidates, needs, asked, distances, number, nearest, inputs.moves, raisable)
         some, needed = candidates[raisable[:size]], needs[raisable[:size]].T.copy()
         weights = paths.weights(some[:, GROUP].astype(int))
         return self.measurements.known(

@@ -351,6 +351,4 @@ class ExactPaths:
         )  # fmt: skip
         candidates, needs = np.empty((0, COLUMNS)), np.empty((0, NEEDS))
         law = BrakingPath(zeros, zeros, zeros, 0.0)
-        measure_paths(
-            self._arrays(), law, path, candidates, needs, kept, order, np.inf, 0, bounds
-        )
+        measure_paths(self._arrays(), law, path, candidates, needs, kept, order, np.inf, 0, bounds)

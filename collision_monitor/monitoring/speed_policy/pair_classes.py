@@ -81,9 +81,7 @@ class PairClasses:
         if live is not None:
             live.watch(self._on_change)
 
-    def set_thresholds(
-        self, thresholds: np.ndarray, of_objects: Thresholds | None = None
-    ) -> None:
+    def set_thresholds(self, thresholds: np.ndarray, of_objects: Thresholds | None = None) -> None:
         """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair of the model.
 
         ``of_objects``: of all present and future pairs with objects. Metres.

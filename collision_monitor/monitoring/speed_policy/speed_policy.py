@@ -23,10 +23,7 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.joint_history import JointVelocities
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
-from collision_monitor.monitoring.settings import (
-    SpeedSettings,
-    default_decelerations,
-)
+from collision_monitor.monitoring.settings import SpeedSettings, default_decelerations
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision, StopLatch
 

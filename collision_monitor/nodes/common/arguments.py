@@ -94,8 +94,7 @@ def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
         "--record",
         metavar="FILE.mcap",
         help=(
-            "record the last minutes before every stop to this file (same as the parameter "
-            "record)"
+            "record the last minutes before every stop to this file (same as the parameter record)"
         ),
     )
     try:

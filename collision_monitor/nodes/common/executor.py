@@ -171,9 +171,7 @@ class RunnableNode(Protocol):
         """Publish a last state."""
 
 
-def run_program(
-    make_node: Callable[[], RunnableNode], args: list[str] | None, name: str
-) -> None:
+def run_program(make_node: Callable[[], RunnableNode], args: list[str] | None, name: str) -> None:
     """Call `run_node`, and end the process with exit code 0.
 
     An error in parameters is printed, and the exit code is 1.

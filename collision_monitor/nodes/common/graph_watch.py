@@ -74,9 +74,7 @@ class UnheardPublishers:
     is not monitored; those of other topics are the fault "unheard", a remark.
     """
 
-    def __init__(
-        self, node: Node, faults: FaultRegister, obstacles: Collection[str] = ()
-    ) -> None:
+    def __init__(self, node: Node, faults: FaultRegister, obstacles: Collection[str] = ()) -> None:
         """``obstacles``: their topics; the messages of one that has no subscription are missing."""
         self._node, self._faults = node, faults
         self._obstacles = {node.resolve_topic_name(topic) for topic in obstacles}
@@ -111,9 +109,7 @@ def why_unheard(publisher: TopicEndpointInfo, subscription: Subscription | None)
         return "the messages of this topic are not installed"
     if publisher.topic_type != (wanted := type_name(subscription.msg_type)):
         return f"its type is {publisher.topic_type}, not {wanted}"
-    compatibility, reason = qos_check_compatible(
-        publisher.qos_profile, subscription.qos_profile
-    )
+    compatibility, reason = qos_check_compatible(publisher.qos_profile, subscription.qos_profile)
     if compatibility == QoSCompatibility.ERROR:
         return f"quality of service: {reason.removeprefix('ERROR: ').rstrip(';')}"
     return ""

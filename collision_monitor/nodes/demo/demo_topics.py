@@ -39,9 +39,7 @@ class SimulatedController:
         """It stands at the start of ``motion``."""
         self._node = node
         self._message = JointState(name=list(motion.joint_names))
-        self._publisher = node.create_publisher(
-            JointState, "joint_states", qos_profile_sensor_data
-        )
+        self._publisher = node.create_publisher(JointState, "joint_states", qos_profile_sensor_data)
         self._commands = node.create_publisher(JointTrajectory, "collision_monitor/command", 10)
         self._motion = motion
         self.time = 0.0

@@ -146,9 +146,7 @@ class Cloud:
             return
         try:
             if live.model.root != self._root:
-                raise LiveSceneError(
-                    f"{CLOUD}: it refers to the previous root link '{self._root}'"
-                )
+                raise LiveSceneError(f"{CLOUD}: it refers to the previous root link '{self._root}'")
             live.set_cloud(last.balls)
         except CollisionMonitorError as error:
             self._refuse(error)
@@ -322,9 +320,7 @@ def robot_leaves(live: LiveScene, q: np.ndarray) -> tuple[np.ndarray, np.ndarray
     links = model.robot.links
     obstacles = model.scene.obstacles
     carried = {each.name for each in obstacles if each.link in links and live.is_moving(each.link)}
-    own = [
-        k for k, leaf in enumerate(model.leaves) if leaf.link in links or leaf.link in carried
-    ]
+    own = [k for k, leaf in enumerate(model.leaves) if leaf.link in links or leaf.link in carried]
     ends = [model.leaf_segments(q).reshape(-1, 6)[own]]
     radii = [np.array([model.leaves[k].radius for k in own])]
     segments = live.segments(q) if any(each.body for each in live.objects.values()) else {}

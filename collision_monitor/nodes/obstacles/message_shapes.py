@@ -179,9 +179,7 @@ def fitted(parts: Sequence[ObjectGeometry | Shape], most: int) -> ObjectGeometry
     )
 
 
-def marker_shape(
-    marker: Marker, most: int
-) -> Shape | ObjectGeometry | MeshFile | ManyTriangles:
+def marker_shape(marker: Marker, most: int) -> Shape | ObjectGeometry | MeshFile | ManyTriangles:
     """The shape of a marker in its own frame.
 
     Ellipsoids are replaced by enclosing balls, elliptic cylinders by round ones.
@@ -321,9 +319,7 @@ class Frames:
         if self._buffer is not None:
             self._buffer.listener.unregister()
 
-    def find(
-        self, frame: str, model: CollisionModel, stamp: Any = None
-    ) -> tuple[str, np.ndarray]:
+    def find(self, frame: str, model: CollisionModel, stamp: Any = None) -> tuple[str, np.ndarray]:
         """Return (link, pose (4, 4) of the frame in that of the link).
 
         ``stamp``: a builtin_interfaces/Time, of the pose in tf2; None or zero for the newest.

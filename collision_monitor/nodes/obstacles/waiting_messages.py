@@ -248,9 +248,7 @@ class WaitingMessages:
         """Whether messages were received that are not applied yet."""
         return bool(self._messages or self.markers or self._applied)
 
-    def receive(
-        self, topic: str, size: int, decode: Callable[[], Iterator[None] | None]
-    ) -> bool:
+    def receive(self, topic: str, size: int, decode: Callable[[], Iterator[None] | None]) -> bool:
         """Add a message of ``size`` bytes; return whether there was room for it."""
         if self._messages and sum(each.size for each in self._messages) + size > _MOST_BYTES:
             return False

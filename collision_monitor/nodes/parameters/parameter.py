@@ -214,13 +214,10 @@ def levels_of(text: str, name: str = "show_aabb_levels") -> frozenset[int] | ran
         last = last if dash else first
         if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < len(ALL)):
             raise ConfigurationError(
-                f"{name}: {part!r} is not a level or a range; use for example '0-2,5' "
-                "or 'all'"
+                f"{name}: {part!r} is not a level or a range; use for example '0-2,5' or 'all'"
             )
         if int(last) - int(first) > 100:
-            raise ConfigurationError(
-                f"{name}: no hierarchy has the levels {part!r}; use 'all'"
-            )
+            raise ConfigurationError(f"{name}: no hierarchy has the levels {part!r}; use 'all'")
         levels.update(range(int(first), int(last) + 1))
     return frozenset(levels)
 

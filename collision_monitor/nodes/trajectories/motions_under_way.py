@@ -16,10 +16,7 @@ from collision_monitor.nodes.common.executor import steady_timer
 from collision_monitor.nodes.trajectories.follow_joint_trajectory import RelayedGoal
 from collision_monitor.nodes.trajectories.trajectory_messages import motion_message
 from collision_monitor.self_collision.adjustment import Adjustment
-from collision_monitor.self_collision.trajectory_filter import (
-    Job,
-    TrajectoryFilter,
-)
+from collision_monitor.self_collision.trajectory_filter import Job, TrajectoryFilter
 
 _POLL_SECONDS = 0.005
 # With its duration in seconds, and as a message, which is slow to create for many points.

@@ -82,10 +82,7 @@ class PointStreaming:
     """Streams of one robot, with its own model."""
 
     def __init__(
-        self,
-        model: CollisionModel,
-        trajectory_filter: TrajectoryFilter,
-        values: Mapping[str, Any],
+        self, model: CollisionModel, trajectory_filter: TrajectoryFilter, values: Mapping[str, Any]
     ) -> None:
         """``values``: parameters of the node."""
         self._filter = trajectory_filter

@@ -46,11 +46,7 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
     point_message,
 )
 from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings
-from collision_monitor.self_collision.trajectory_filter import (
-    FilterSettings,
-    Job,
-    TrajectoryFilter,
-)
+from collision_monitor.self_collision.trajectory_filter import FilterSettings, Job, TrajectoryFilter
 
 
 class TrajectoryRequests:

@@ -274,11 +274,7 @@ def check_clearance(
 
 
 def _violations(
-    series: ClearanceSeries,
-    pair: int,
-    schedule: Schedule,
-    level: Scanner | ExactLevel,
-    moved: bool,
+    series: ClearanceSeries, pair: int, schedule: Schedule, level: Scanner | ExactLevel, moved: bool
 ) -> list[Violation]:
     """The smallest threshold that ``pair`` violates, and the first that is undecided.
 

@@ -202,8 +202,7 @@ def _check_path_lengths(part: Scheduled) -> None:
                 f"resolved to {resolved:.1g} s; start nearer to 0 s, or move more slowly"
             )
         raise TrajectoryError(
-            f"{moves}, more than the maximum of {LARGEST:g}; are these radians, metres and "
-            "seconds?"
+            f"{moves}, more than the maximum of {LARGEST:g}; are these radians, metres and seconds?"
         )
 
 

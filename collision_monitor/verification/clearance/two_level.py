@@ -123,9 +123,7 @@ def check_two_levels(
         suspects.append(Suspect(model.pairs[pair], low, high))
         if pair in violations:
             continue
-        violation = _decide(
-            second, schedule, suspects[-1], pair, float(limits[pair, m]), CODES[m]
-        )
+        violation = _decide(second, schedule, suspects[-1], pair, float(limits[pair, m]), CODES[m])
         if violation is not None:
             violations[pair] = violation
     return TwoLevelCheck(tests, points, tuple(suspects), tuple(violations.values()))

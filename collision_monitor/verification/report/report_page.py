@@ -244,8 +244,7 @@ def torque_section(check: TorqueCheck, measured: MeasuredMotion | None = None) -
     for title, torques, bands, limits in kinds:
         for unit, columns in _by_unit(names, units, range(len(names))):
             curves = [
-                Curve(names[k], torques[:, k], -limits[k], limits[k], bands[:, k])
-                for k in columns
+                Curve(names[k], torques[:, k], -limits[k], limits[k], bands[:, k]) for k in columns
             ]
             plot = Plot(title, unit, check.times, curves)
             last = title == kinds[-1][0]
@@ -394,8 +393,7 @@ def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:
         for result, page in zip(results, pages, strict=True)
     ]
     return _template("report_list.html").render(
-        motions=motions, look=_LOOKS[worst], summary=summary(results), made_at=_now(),
-        number=value,
+        motions=motions, look=_LOOKS[worst], summary=summary(results), made_at=_now(), number=value
     )
 
 

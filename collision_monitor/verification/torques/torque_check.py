@@ -126,10 +126,7 @@ def _acceleration_peaks(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]
 
 
 def rigid_motion(
-    trajectory: Trajectory,
-    dynamics: RobotDynamics,
-    drives: Sequence[Drive],
-    from_rest: bool = True,
+    trajectory: Trajectory, dynamics: RobotDynamics, drives: Sequence[Drive], from_rest: bool = True
 ) -> JointMotion:
     """Torques of rigid joints as `instants_of` samples them; those of motors include rotors."""
     times, positions, velocities, accelerations = instants_of(
@@ -316,9 +313,7 @@ def _check_torques(task: Task) -> Outcome:
 def _without_duplicates(violations: Sequence[Violation]) -> list[Violation]:
     """Without motor violations that equal link violations, as for joints without drives."""
     links = [v for v in violations if v.code is Code.LINK_TORQUE]
-    return [
-        v for v in violations if v in links or replace(v, code=Code.LINK_TORQUE) not in links
-    ]
+    return [v for v in violations if v in links or replace(v, code=Code.LINK_TORQUE) not in links]
 
 
 TORQUES = VerificationCheck(

@@ -235,9 +235,7 @@ def stream(cell, gaps, ahead=0.1, period=0.05):
     for gap in gaps:
         if cell.sent[sent:]:
             cell.q[:4] = rows_of(cell.sent[-1])[-1].tolist()
-        cell.points.publish(
-            cell.trajectory([apart(gap)], [ahead], names=JOINTS, stamp=1e-9)
-        )
+        cell.points.publish(cell.trajectory([apart(gap)], [ahead], names=JOINTS, stamp=1e-9))
         cell.spin(period)
     cell.until(lambda: len(cell.sent) >= sent + len(gaps))
     rows = [rows_of(message)[-1] for message in cell.sent[sent:]]

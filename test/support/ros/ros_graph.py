@@ -83,10 +83,7 @@ class Graph:
         )
 
     def start(
-        self,
-        *arguments: str,
-        environment: dict | None = None,
-        node: str = "collision_monitor",
+        self, *arguments: str, environment: dict | None = None, node: str = "collision_monitor"
     ) -> NodeProcess | subprocess.Popen:
         """Start a node of the package with these ROS arguments."""
         if node.startswith("collision_monitor"):
@@ -158,9 +155,7 @@ class Graph:
 
     def until_level(self, level: bytes, sending=None, seconds: float = 60.0) -> None:
         """Listen until the state has this level."""
-        self.until(
-            lambda: self.heard["state"] and self.state.level == level, seconds, sending
-        )
+        self.until(lambda: self.heard["state"] and self.state.level == level, seconds, sending)
 
     def until_safe(self, value: bool, sending=None, seconds: float = 60.0) -> None:
         """Listen until this is said on ~/safe; it may come after the state, or before it."""

@@ -69,9 +69,7 @@ def test_bags_and_commands_are_played_until_a_signal(tmp_path):
     write_bag(tmp_path / "bag", messages)
     options = [f"--motion={tmp_path / name}" for name in ("go.yaml", "move.csv", "bag")]
     with (
-        served(
-            signal.SIGINT, str(tmp_path / "chain.urdf"), *options, "--topic", "/js"
-        ) as url,
+        served(signal.SIGINT, str(tmp_path / "chain.urdf"), *options, "--topic", "/js") as url,
         PageClient(url) as user,
     ):
         played = [one for one in user.controls.values() if "Play" in one.get("label", "")]

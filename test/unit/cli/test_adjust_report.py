@@ -139,9 +139,7 @@ def test_where_nothing_is_kept_apart_no_clearance_is_made_up():
 
 def test_a_refusal_says_where_and_how_far():
     prefix = Motion(("right_j1",), np.array([0.0, 1.5]), np.zeros((2, 1)))
-    error = AdjustmentError(
-        "the goal collides", 2, 2.5, ("right_2", "left_2"), -0.0125, prefix
-    )
+    error = AdjustmentError("the goal collides", 2, 2.5, ("right_2", "left_2"), -0.0125, prefix)
     error.possible = 0.08, 0.05
     result = adjust_report.failure(Model, ARMS[:1], "robust", error)
     assert json.loads(json.dumps(result, allow_nan=False)) == {

@@ -104,10 +104,7 @@ def test_commands_take_it(written, capsys):
 
 
 # Real robots, whose visual geometry pinocchio knows how to place.
-SEEN = {
-    "human": "human_description/robots/human.urdf",
-    "z1": "z1_description/urdf/z1.urdf",
-}
+SEEN = {"human": "human_description/robots/human.urdf", "z1": "z1_description/urdf/z1.urdf"}
 
 
 @pytest.mark.parametrize("name", SEEN)

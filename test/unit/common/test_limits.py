@@ -16,11 +16,7 @@ from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.common.files import read_bounded
-from collision_monitor.common.limits import (
-    LARGEST_FILE,
-    LARGEST_OF_JOINT,
-    range_problem,
-)
+from collision_monitor.common.limits import LARGEST_FILE, LARGEST_OF_JOINT, range_problem
 from collision_monitor.errors import (
     CollisionMonitorError,
     MeshError,

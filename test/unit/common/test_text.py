@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names and numbers in messages and options."""
 
-from collision_monitor.common.text import (
-    closest,
-    did_you_mean,
-    named_numbers,
-    shortened,
-    time_text,
-)
+from collision_monitor.common.text import closest, did_you_mean, named_numbers, shortened, time_text
 
 JOINTS = {f"joint_{k}": k for k in range(10)}
 

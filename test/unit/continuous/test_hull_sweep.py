@@ -10,11 +10,7 @@ from support.robots.robots import load_model
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import hull_points
-from collision_monitor.verification.clearance.mesh_level import (
-    PairBounds,
-    exact_level,
-    link_hulls,
-)
+from collision_monitor.verification.clearance.mesh_level import PairBounds, exact_level, link_hulls
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule
 

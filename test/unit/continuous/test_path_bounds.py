@@ -84,9 +84,7 @@ def test_the_lowest_bound_is_that_of_a_plain_twin(seed):
     assert (bounds <= expected + 1e-12).all()
     assert bounds.min(axis=1) == pytest.approx(expected.min(axis=1), abs=1e-12)
     for k, slot in enumerate(slots):
-        at = raise_lowest(
-            ends, weights[k], by_joint[slot], distances[slot], np.inf, bounds[k]
-        )
+        at = raise_lowest(ends, weights[k], by_joint[slot], distances[slot], np.inf, bounds[k])
         assert at == bounds[k].argmin()
     enough = rng.random(2) - 1.0
     bounds_of_pairs(ends, weights, now, enough, slots, *kept, bounds)

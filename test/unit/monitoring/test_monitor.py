@@ -138,9 +138,7 @@ class TwoPhases:
     def distance(self, q, exact=False, any_contact=False):
         assert self.prepared or not exact
         self.asked.append(exact)
-        return Clearance(
-            self.by_phase[exact], ("a", "b"), np.zeros((2, 3)), [1, 0, 0], exact=exact
-        )
+        return Clearance(self.by_phase[exact], ("a", "b"), np.zeros((2, 3)), [1, 0, 0], exact=exact)
 
     def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
         raise AssertionError("the distance alone decides here")

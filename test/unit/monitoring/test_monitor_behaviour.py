@@ -52,9 +52,7 @@ class Story:
         """The state with a gap between the balls; its rate by the driver, if given."""
         self.now += PERIOD
         speeds = () if velocity is None else (0.0, 0.0, velocity, 0.0, 0.0)
-        return self.monitor.update(
-            NAMES, (*apart(gap), 0.3), self.now, self.now, 0.0, speeds
-        )
+        return self.monitor.update(NAMES, (*apart(gap), 0.3), self.now, self.now, 0.0, speeds)
 
     def moving(self, gap, velocity, cycles=8):
         """The state after some cycles of an even motion that has arrived at the gap."""

@@ -20,9 +20,7 @@ def test_a_contact_counts_beside_a_pair_that_only_seemed_to_be_in_contact():
     ball = {"name": "ball", "type": "sphere", "radius": 0.05, "position": [0.0, 0.0, 2.0]}
     wall = {"name": "wall", "type": "sphere", "radius": 0.05, "position": [0.0, 0.0, 1.0]}
     model = CollisionModel.from_urdf(
-        box_and_ball_on_slides(),
-        scene={"obstacles": [post, ball, wall]},
-        max_leaves_per_link=1,
+        box_and_ball_on_slides(), scene={"obstacles": [post, ball, wall]}, max_leaves_per_link=1
     )
     seeming, contact = (model.pairs.index(pair) for pair in (("hand", "post"), ("tip", "ball")))
     q = np.zeros(3)

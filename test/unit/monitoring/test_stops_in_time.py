@@ -86,9 +86,7 @@ def driven(cell, q, v, **options):
     """The robot after 1.6 s."""
     model, _, thresholds, accelerations, _ = cell
     prediction = options.pop("prediction", True)
-    settings = SpeedSettings(
-        reaction_time=REACTION, prediction=prediction
-    )
+    settings = SpeedSettings(reaction_time=REACTION, prediction=prediction)
     behaviour = SpeedPolicy(model, settings, accelerations)
     monitor = Monitor(model, zero_state_confirmation=0.0, behaviour=behaviour)
     monitor.set_thresholds(thresholds)

@@ -45,9 +45,7 @@ class FakeNode:
             self.sent.append((list(message.joint_names), list(message.points[0].positions)))
             return
         stamp = message.header.stamp
-        self.sent.append(
-            (list(message.name), list(message.position), (stamp.sec, stamp.nanosec))
-        )
+        self.sent.append((list(message.name), list(message.position), (stamp.sec, stamp.nanosec)))
 
     def get_clock(self):
         return self

@@ -35,9 +35,7 @@ def put(keeper, message):
     shape, frame = marker_shape(message, 8), message.header.frame_id
     touch = frozenset(message.text.split())
     pose = pose_of(message.pose)
-    keeper.request(
-        ObjectRequest(marker_name(message), shape, frame, pose, touch, source=message)
-    )
+    keeper.request(ObjectRequest(marker_name(message), shape, frame, pose, touch, source=message))
 
 
 def make(number, kind, rng, frame="l0", **more):

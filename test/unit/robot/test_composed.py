@@ -217,10 +217,7 @@ WRONG = {
         "link 'world' is already one of the common root",
     ),
     "same joints": (
-        [
-            Mounted(arm()),
-            Mounted(toy_robot(link("x"), link("y"), joint("j1", "x", "y"), name="b")),
-        ],
+        [Mounted(arm()), Mounted(toy_robot(link("x"), link("y"), joint("j1", "x", "y"), name="b"))],
         "part 2 ('b', prefix ''): joint 'j1' is already one of part 1",
     ),
     "no such parent": (

@@ -17,11 +17,7 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.margins import Margins, choose_margins
-from collision_monitor.self_collision.motion_clearance import (
-    failures,
-    field_along,
-    repulsion,
-)
+from collision_monitor.self_collision.motion_clearance import failures, field_along, repulsion
 
 # -- the linear repulsion field: its three zones, and what is unknown --------------------
 

@@ -16,11 +16,7 @@ from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.inertials import Inertial
 from collision_monitor.robot.urdf import load_robot
-from collision_monitor.simulation.mujoco_model import (
-    link_masses,
-    possible_inertia,
-    simulated_robot,
-)
+from collision_monitor.simulation.mujoco_model import link_masses, possible_inertia, simulated_robot
 
 
 @given(arrays(float, (3, 3), elements=st.floats(-1.0, 1.0)), st.floats(0.01, 100.0))
@@ -44,9 +40,7 @@ def test_an_inertia_is_increased_to_that_of_a_solid(matrix, mass):
     ids=["box", "sphere", "cylinder"],
 )
 def test_shapes_without_a_mass_weigh_what_water_does(shape, volume, about_z):
-    collision = (
-        f'<collision><origin xyz="1 2 3"/><geometry>{shape}</geometry></collision>'
-    )
+    collision = f'<collision><origin xyz="1 2 3"/><geometry>{shape}</geometry></collision>'
     text = toys.robot(
         toys.link("a", ""), f'<link name="b">{collision}</link>', toys.joint("j", "a", "b"),
     )  # fmt: skip

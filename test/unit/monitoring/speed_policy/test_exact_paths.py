@@ -18,10 +18,7 @@ from collision_monitor.model.proximity import part_of
 from collision_monitor.monitoring.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy import candidate_kernels as rows
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
-from collision_monitor.monitoring.speed_policy.braking_paths import (
-    BrakingInputs,
-    BrakingPaths,
-)
+from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.decision import GIVEN, RING, Decision, decide
 from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel
 from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths

@@ -219,9 +219,7 @@ def test_a_stop_goes_on_while_an_unknown_velocity_leaves_open_what_comes_nearer(
     where, exact = {"turn": 0.5, "wag": 0.1}, model.exact_bounds
     q = np.array([where[name] for name in model.joint_names])
     measured = Measured(
-        model.distance(q, exact=True),
-        partial(exact, q, seconds=1.0),
-        path_seconds=1.0,
+        model.distance(q, exact=True), partial(exact, q, seconds=1.0), path_seconds=1.0
     )
     for turn, known in ((0.0, True), (-4.0, False), (-4.0, False)):
         velocities = np.array([{"turn": turn, "wag": -1.0}[name] for name in model.joint_names])
@@ -265,9 +263,7 @@ def test_distances_of_shapes_do_not_count_for_leaves_after_a_change_of_the_narro
     post = {"name": "post", "type": "box", "size": [0.2, 0.4, 0.1], "position": [0.6, 0.5, 0.0]}
     ball = {"name": "ball", "type": "sphere", "radius": 0.05, "position": [0.0, 0.0, 2.0]}
     model = CollisionModel.from_urdf(
-        box_and_ball_on_slides(),
-        scene={"obstacles": [post, ball]},
-        max_leaves_per_link=1,
+        box_and_ball_on_slides(), scene={"obstacles": [post, ball]}, max_leaves_per_link=1
     )
     q, pair = np.array([0.1, 0.05, 0.0]), model.pairs.index(("hand", "post"))
     leaves, shapes = (model.distances(q, exact=exact)[pair] for exact in (False, True))

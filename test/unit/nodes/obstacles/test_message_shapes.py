@@ -81,9 +81,7 @@ def test_triangles_are_scaled_and_many_of_them_take_their_time():
     found = marker_shape(of(Marker.TRIANGLE_LIST, 2.0, 3.0, 0.5, points=points), 8)
     assert outside(found.rows, rows * [2.0, 3.0, 0.5]) <= 1e-12
     (mesh,) = found.meshes
-    np.testing.assert_allclose(
-        mesh.vertices[mesh.triangles].reshape(-1, 3), rows * [2.0, 3.0, 0.5]
-    )
+    np.testing.assert_allclose(mesh.vertices[mesh.triangles].reshape(-1, 3), rows * [2.0, 3.0, 0.5])
     rows, points = some_points(3 * AT_ONCE + 3)
     found = marker_shape(of(Marker.TRIANGLE_LIST, 1.0, 1.0, 1.0, points=points), 8)
     assert isinstance(found, ManyTriangles)

@@ -242,9 +242,7 @@ def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh
 
     try:
         for name in ("moved", "grown", "replaced"):
-            topic(
-                scene(thing(name, pose=at(0, 2), meshes=[mesh(MANY)], mesh_poses=[at()]))
-            )
+            topic(scene(thing(name, pose=at(0, 2), meshes=[mesh(MANY)], mesh_poses=[at()])))
             assert not geometry(name).meshes  # the box around it
         ball = {"primitives": [primitive(2, 0.1)], "primitive_poses": [at()]}
         topic(

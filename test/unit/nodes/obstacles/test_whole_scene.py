@@ -132,9 +132,7 @@ def test_what_is_received_between_a_request_and_its_answer_is_newer(whole, graph
     assert "new" not in names(taken)
 
 
-def test_a_lost_answer_is_asked_for_again_and_does_not_count_if_it_comes_late(
-    whole, graph, taken
-):
+def test_a_lost_answer_is_asked_for_again_and_does_not_count_if_it_comes_late(whole, graph, taken):
     for k in range(4):
         whole.update(float(k))
     assert len(graph.calls) == 1
@@ -152,9 +150,7 @@ def test_a_lost_answer_is_asked_for_again_and_does_not_count_if_it_comes_late(
     assert remark(taken) == ""
 
 
-def test_who_offers_no_service_is_not_asked_and_who_is_gone_is_not_waited_for(
-    whole, graph, taken
-):
+def test_who_offers_no_service_is_not_asked_and_who_is_gone_is_not_waited_for(whole, graph, taken):
     graph.services.clear()
     for k in range(4):
         whole.update(float(k))
@@ -207,9 +203,7 @@ def test_the_topics_of_a_node_ask_for_everything_that_is_monitored(monkeypatch, 
         "msg", PlanningScene=type("PlanningScene", (), {}),
         PlanningSceneComponents=type("PlanningSceneComponents", (), bits),
     )  # fmt: skip
-    services = stand_in(
-        "srv", GetPlanningScene=type("GetPlanningScene", (), {"Request": Request})
-    )
+    services = stand_in("srv", GetPlanningScene=type("GetPlanningScene", (), {"Request": Request}))
     monkeypatch.setitem(sys.modules, "moveit_msgs", ModuleType("moveit_msgs"))
     monkeypatch.setitem(sys.modules, "moveit_msgs.msg", messages)
     monkeypatch.setitem(sys.modules, "moveit_msgs.srv", services)
