@@ -258,12 +258,12 @@ class ExactDistance:
 
     def _measure(
         self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray | float,
-        enough: np.ndarray | float, leaves: np.ndarray | float, spare: float = LOOKAHEAD,
+        enough: np.ndarray | float, leaves: np.ndarray | float,
     ) -> np.ndarray:  # fmt: skip
         """Rows of `nearest_query.measure_pairs`, 0 where there are no points."""
         measured, asked = np.zeros((len(pairs), 7)), np.empty((3, len(pairs)))
         measured[:, 0] = leaves
-        asked[0], asked[1], asked[2] = limits, enough, spare
+        asked[0], asked[1], asked[2] = limits, enough, LOOKAHEAD
         bad = nearest_query.measure_pairs(*self._arrays, q, pairs, asked, measured)
         if bad >= 0:
             raise self._refusal(-2 - bad, q)
@@ -290,15 +290,18 @@ class ExactDistance:
         if bad >= 0:
             raise self._refusal(-2 - bad, q)
         unsure = np.flatnonzero(asked[UNSURE] > asked[LOOSE])
+        if len(unsure) == 0:
+            return out
         end = time.thread_time() + seconds
         # The smallest parts of what is asked first: pairs near by design are asked for little.
         parts = out[unsure] / np.maximum(asked[WITHIN, unsure], ROUNDING)
-        for row in unsure[np.argsort(parts, kind="stable")]:
-            value = self._measure(
-                q, pairs[row : row + 1], asked[WITHIN, row], np.inf, out[row], spare=0.0
-            )[0, 0]
-            if value > 0.0:
-                out[row] = max(out[row], value)
+        measured, limits, placed = np.empty((1, 7)), np.array([[0.0], [np.inf], [0.0]]), q[:0]
+        for row in unsure[np.argsort(parts, kind="stable")].tolist():
+            measured[0, 0], limits[0, 0] = out[row], asked[WITHIN, row]
+            pair = pairs[row : row + 1]
+            nearest_query.measure_pairs(*self._arrays, placed, pair, limits, measured)
+            if measured[0, 0] > 0.0:
+                out[row] = max(out[row], measured[0, 0])
             if time.thread_time() >= end:
                 break
         return out

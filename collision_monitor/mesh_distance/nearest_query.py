@@ -384,8 +384,9 @@ def measure_pairs(
     in contact, without points. Initially it is that of the leaves: if that is above 0, no link can
     be inside the other. Rows of ``asked`` (3, k), metres: from this limit on it may be any number
     that is not below it; beyond this distance it may be less than the true one, as in
-    `nearest_triangles`; how far beyond the limit is searched, for the next queries. Returns -1, or
-    the index of a value of q that is not finite.
+    `nearest_triangles`; how far beyond the limit is searched, for the next queries. Without
+    values in q the links are where the last query has placed them. Returns -1, or the index of a
+    value of q that is not finite.
     """
     bad = first_bad(q)
     if bad >= 0:
@@ -393,7 +394,8 @@ def measure_pairs(
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
-    forward_kinematics(view, q)
+    if len(q) > 0:
+        forward_kinematics(view, q)
     points, nearest = work_space(1.0, 3, 3), work_space(bad, 1, 4)
     for row in range(len(which)):
         limit, overlap = asked[0, row], out[row, 0] <= 0.0
