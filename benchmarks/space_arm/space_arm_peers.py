@@ -26,9 +26,10 @@ from collision_monitor.common.compiled import kernel
 from collision_monitor.fitting.bounding_shapes import fit_box
 from collision_monitor.fitting.fitter import given_leaves
 from collision_monitor.fitting.shapes import FitSettings
-from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.geometry.segments import capsule_distance, capsule_witness
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.kinematics import first_bad, forward_kinematics, place_leaves
+from collision_monitor.hierarchy.link_balls import surely_farther
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import Clearance
 from collision_monitor.model.leaf_queries import require_length
@@ -57,7 +58,7 @@ def _all_pairs_distance(numbers, index, q, warm_start, filters):
         a, b = view.pairs[p, 0], view.pairs[p, 1]
         for i in range(view.links[a, 0], view.links[a, 1]):
             for j in range(view.links[b, 0], view.links[b, 1]):
-                if filters and surely_farther(view.ends, view.radii, i, j, best):
+                if filters and surely_farther(view.ends, view.reaches, i, j, best):
                     continue
                 distance = capsule_distance(view.ends, view.radii, i, j)
                 if distance < best:
@@ -80,7 +81,7 @@ def _all_pairs_contacts(numbers, index, q, margin, found, filters):
         a, b = view.pairs[p, 0], view.pairs[p, 1]
         for i in range(view.links[a, 0], view.links[a, 1]):
             for j in range(view.links[b, 0], view.links[b, 1]):
-                if filters and surely_farther(view.ends, view.radii, i, j, margin):
+                if filters and surely_farther(view.ends, view.reaches, i, j, margin):
                     continue
                 if capsule_distance(view.ends, view.radii, i, j) < margin:
                     if count < len(found):

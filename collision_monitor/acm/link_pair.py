@@ -20,6 +20,7 @@ from collision_monitor.common.compiled import FOUR, ONE, THREE, TWO, ZERO, offli
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE, pack_chain
+from collision_monitor.hierarchy.query import place_all
 from collision_monitor.mesh_distance import link_pair_distance
 from collision_monitor.mesh_distance.link_pair_distance import copy_rows, pair_distance, place_link
 from collision_monitor.mesh_distance.mesh_distance import DISTANCES, calls
@@ -226,6 +227,7 @@ def _link_pair(
         radii=np.concatenate([radii, [radius for _, radius in around]]),
         links=np.array([[0, len(a.ends)], [len(a.ends), len(ends)]]),
     )
+    place_all(numbers, index)
     chain = Chain(
         numbers=numbers,
         index=index,

@@ -39,7 +39,7 @@ def sample(chain, configurations, meets, distances):
     view, points = unpack(chain.numbers, chain.index), np.empty((2, 3))
     for n in range(len(configurations)):
         place_links(view, configurations[n])
-        distances[n] = nearest_of_links(view, ZERO, ONE, ZERO, chain.leaves)[0]
+        distances[n] = nearest_of_links(view, ZERO, ONE, ZERO, chain.leaves, np.inf)[0]
         meets[n] = distances[n] <= 0.0 and (
             # Limit that prunes everything that does not touch.
             surface_distance(view, chain, 1e-9, points) <= 0.0 or one_holds_the_other(view, chain)
@@ -50,7 +50,7 @@ def sample(chain, configurations, meets, distances):
 def _nearest(view, chain, q, points):
     """Return (distance, whether by leaves) at ``q``: by surfaces if leaves overlap."""
     place_links(view, q)
-    apart, i, j = nearest_of_links(view, ZERO, ONE, ZERO, chain.leaves)
+    apart, i, j = nearest_of_links(view, ZERO, ONE, ZERO, chain.leaves, np.inf)
     if apart > 0.0:
         _, ax, ay, az, bx, by, bz, _, _, _ = capsule_witness(view.ends, view.radii, i, j)
         points[0, 0], points[0, 1], points[0, 2] = ax, ay, az

@@ -36,13 +36,9 @@ import numpy as np
 from collision_monitor.acm.link_pair import place_links, surface_distance
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.continuous.pair_sweep import axis_distance
-from collision_monitor.geometry.segments import (
-    ROUNDING,
-    capsule_distance,
-    capsule_witness,
-    surely_farther,
-)
+from collision_monitor.geometry.segments import ROUNDING, capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import place_point, point_rate
+from collision_monitor.hierarchy.link_balls import surely_farther
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 
 # -- lower bounds of the distance within a box --
@@ -204,7 +200,7 @@ def nearest_leaves(view, chain, widths, chords, reaches, bends, begin):
     for i in range(begin, begin + chain.leaves):
         for j in range(begin + chain.leaves, begin + chain.rows):
             loss = travel(chords, reaches, i, j) + ROUNDING
-            if surely_farther(ends, radii, i, j, loss):
+            if surely_farther(ends, view.reaches, i, j, loss):
                 continue
             apart = capsule_distance(ends, radii, i, j)
             if apart > loss:

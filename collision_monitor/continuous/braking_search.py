@@ -13,18 +13,18 @@ import numpy as np
 from collision_monitor.common.compiled import FALSE, TRUE, ZERO, kernel, small_kernel
 from collision_monitor.continuous.braking import braked, braking_time
 from collision_monitor.continuous.near_pairs import DISTANCE, LEAF_A, LEAF_B, LEAST, PAIR, SAMPLED
-from collision_monitor.continuous.pair_sweep import ball_bound, pair_bound, pair_nearest
+from collision_monitor.continuous.pair_sweep import ball_bound, pair_bound
 from collision_monitor.continuous.scan_space import (
     SLOPE,
     SPAN,
     STRAY,
-    balls_of,
     move,
     sweep_of,
     turn,
 )
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.query import nearest_of_links
 
 # A pair that is at most this many resolutions beyond its stop distance does not end a search.
 _CLEARLY = 4.0
@@ -58,11 +58,11 @@ def braking_range(path, center, half, q, motion):
 
 
 @small_kernel
-def _measure(view, balls, candidates, row, hints):
+def _measure(view, candidates, row, hints):
     """Measure a pair where its links are; return (distance, leaf, leaf)."""
     pair = int(candidates[row, PAIR])
-    distance, i, j = pair_nearest(
-        view, balls, view.pairs[pair, 0], view.pairs[pair, 1], hints[row, 0], hints[row, 1], np.inf
+    distance, i, j = nearest_of_links(
+        view, view.pairs[pair, 0], view.pairs[pair, 1], hints[row, 0], hints[row, 1], np.inf
     )
     hints[row, 0], hints[row, 1] = i, j
     candidates[row, SAMPLED] = min(candidates[row, SAMPLED], distance)
@@ -87,43 +87,43 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ca
     LEAST is at most ``resolution`` metres below the least distance, or not below ``enough`` (k,),
     if ``most`` configurations are enough. The search ends if a pair comes within its ``stop``
     distance (k,): then LEAST is the least distance so far, of all candidates.
-    `scan_space.fill_balls` must have filled ``space`` for the pairs.
+    `scan_space.set_firsts` must have filled ``space`` for the pairs.
 
     Returns (number of configurations, whether a pair comes within its stop distance).
     """
     view = unpack(numbers, index)
-    balls, sweep = balls_of(view, space), sweep_of(view, space)
+    sweep = sweep_of(view, space)
     end = braking_time(path.velocities, path.decelerations, path.reaction)
     q, motion = np.empty(len(path.q)), np.empty((len(path.q), 3))
     hints = np.empty((len(candidates), 2), np.int64)
     times, counts = np.empty((most, 2)), np.zeros(most, np.int64)  # centre and half length
     active = np.empty((most, len(candidates)), np.int64)
     braking_range(path, end, 0.0, q, motion)
-    move(view, balls, q)
+    move(view, q)
     for row in range(len(candidates)):
         active[0, row] = row
         hints[row, 0], hints[row, 1] = int(candidates[row, LEAF_A]), int(candidates[row, LEAF_B])
         candidates[row, SAMPLED], candidates[row, LEAST] = candidates[row, DISTANCE], np.inf
-        _measure(view, balls, candidates, row, hints)
+        _measure(view, candidates, row, hints)
     times[0, 0] = times[0, 1] = 0.5 * end
     counts[0], size, head = len(candidates), 1, ZERO
     while head < size and not _stops(candidates, stop, resolution):
         half = times[head, 1]
         braking_range(path, times[head, 0], half, q, motion)
-        move(view, balls, q)
+        move(view, q)
         turn(view, sweep, motion, half)
         left, has_room = 0, size + 2 <= most
         for item in range(counts[head]):
             row = active[head, item]
             pair = int(candidates[row, PAIR])
-            bound, travel = ball_bound(view, balls, sweep, pair, head)
+            bound, travel = ball_bound(view, sweep, pair, head)
             if bound < min(enough[row], candidates[row, SAMPLED] - resolution):
-                distance, i, j = _measure(view, balls, candidates, row, hints)
+                distance, i, j = _measure(view, candidates, row, hints)
                 target = min(enough[row], candidates[row, SAMPLED] - resolution)
                 bound = distance - travel - ROUNDING
                 if bound < target:
                     by_leaves, _ = pair_bound(
-                        view, balls, sweep, pair, travel, target, i, j, FALSE, head
+                        view, sweep, pair, travel, target, i, j, FALSE, head
                     )
                     bound = max(bound, by_leaves)
                     if bound < target:
@@ -132,7 +132,7 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ca
                             left += 1
                             continue
                         by_leaves, _ = pair_bound(
-                            view, balls, sweep, pair, travel, enough[row], i, j, TRUE, head
+                            view, sweep, pair, travel, enough[row], i, j, TRUE, head
                         )
                         bound = max(distance - travel - ROUNDING, by_leaves)
             candidates[row, LEAST] = min(candidates[row, LEAST], bound)

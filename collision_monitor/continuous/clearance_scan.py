@@ -24,11 +24,12 @@ from collision_monitor.common.compiled import (
     offline_kernel,
     small_kernel,
 )
-from collision_monitor.continuous.pair_sweep import ball_bound, pair_bound, pair_nearest
-from collision_monitor.continuous.scan_space import ScanTables, balls_of, path_of, set_out, sweep_of
+from collision_monitor.continuous.pair_sweep import ball_bound, pair_bound
+from collision_monitor.continuous.scan_space import ScanTables, path_of, set_out, sweep_of
 from collision_monitor.geometry.segments import ROUNDING, capsule_witness
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.query import nearest_of_links
 
 DEPTH = 62  # halvings of a bin; with resolutions above 1e-18 of it fewer are needed
 # Where links approach by more than this, in metres, the bounds of leaves hardly ever hold: a scan
@@ -168,14 +169,14 @@ def _update_bin(bounds, minima, b, m, p, distance, i, j, time):
 def measure(numbers, index, space, motion, chosen, times, q, minima):
     """Measure the chosen pairs at ``times`` (n,), seconds."""
     view, path = unpack(numbers, index), path_of(motion)
-    balls, sweep = balls_of(view, space), sweep_of(view, space)
+    sweep = sweep_of(view, space)
     rates = np.zeros((len(q), 3))
     for row in range(len(times)):
-        set_out(view, space, path, balls, sweep, times[row], 0.0, q, rates)
+        set_out(view, space, path, sweep, times[row], 0.0, q, rates)
         for m in range(len(chosen)):
             p = chosen[m]
-            distance, i, j = pair_nearest(
-                view, balls, view.pairs[p, 0], view.pairs[p, 1],
+            distance, i, j = nearest_of_links(
+                view, view.pairs[p, 0], view.pairs[p, 1],
                 minima.hints[p, 0], minima.hints[p, 1], np.inf,
             )  # fmt: skip
             minima.hints[p, 0], minima.hints[p, 1] = i, j
@@ -183,7 +184,7 @@ def measure(numbers, index, space, motion, chosen, times, q, minima):
 
 
 @inlined_kernel
-def _bound_pair(view, balls, sweep, piece, place, precision, limits, minima, bounds, query):
+def _bound_pair(view, sweep, piece, place, precision, limits, minima, bounds, query):
     """Return (state, lower bound, distance) of a pair in a piece of a bin, metres.
 
     ``piece``: centre and half length in seconds, and whether it may be halved. ``place``: bin,
@@ -193,14 +194,14 @@ def _bound_pair(view, balls, sweep, piece, place, precision, limits, minima, bou
     """
     time, half, may_halve = piece
     b, m, p = place
-    bound, travel = ball_bound(view, balls, sweep, p, query)
+    bound, travel = ball_bound(view, sweep, p, query)
     target = target_of(precision, limits, p, bounds.ups[b, m], minima.best[p])
     if bound >= target:
         return FINISHED, bound, bound
     may_halve = may_halve and travel > precision.resolution and 2.0 * half > precision.instant
     reserve = travel + ROUNDING if travel > 0.0 else 0.0  # rounding matters if a pair moves
-    distance, i, j = pair_nearest(
-        view, balls, view.pairs[p, 0], view.pairs[p, 1],
+    distance, i, j = nearest_of_links(
+        view, view.pairs[p, 0], view.pairs[p, 1],
         minima.hints[p, 0], minima.hints[p, 1], target + reserve,
     )  # fmt: skip
     minima.hints[p, 0], minima.hints[p, 1] = i, j
@@ -216,7 +217,7 @@ def _bound_pair(view, balls, sweep, piece, place, precision, limits, minima, bou
         return FINISHED, max(bound, target), distance
     if precision.ends and may_halve and travel > _LONG:
         return OPEN, bound, distance
-    by_leaves, _ = pair_bound(view, balls, sweep, p, travel, target, i, j, FALSE, query)
+    by_leaves, _ = pair_bound(view, sweep, p, travel, target, i, j, FALSE, query)
     if by_leaves >= target:
         return FINISHED, by_leaves, distance
     return OPEN if may_halve else UNDECIDED, bound, distance
@@ -248,7 +249,7 @@ def scan(
     piece every pair keeps its threshold.
     """
     view, path = unpack(numbers, index), path_of(motion)
-    balls, sweep = balls_of(view, space), sweep_of(view, space)
+    sweep = sweep_of(view, space)
     limits, minima, bounds = lend(limits), _lent_minima(minima), _lent_bounds(bounds)
     lows, ups = bounds.lows, bounds.ups
     rates = np.zeros((len(q), 3))
@@ -268,7 +269,7 @@ def scan(
         while size > 0:
             size -= 1
             time, half, depth = times[size, 0], times[size, 1], depths[size]
-            set_out(view, space, path, balls, sweep, time, half, q, rates)
+            set_out(view, space, path, sweep, time, half, q, rates)
             query += 1
             looks += counts[depth]
             left = 0
@@ -276,7 +277,7 @@ def scan(
                 m = active[depth, n]
                 p = chosen[m]
                 state, bound, distance = _bound_pair(
-                    view, balls, sweep, (time, half, depth < DEPTH), (b, m, p), precision, limits,
+                    view, sweep, (time, half, depth < DEPTH), (b, m, p), precision, limits,
                     minima, bounds, query,
                 )  # fmt: skip
                 if state == OPEN:
@@ -307,12 +308,12 @@ def interval_leaf_bound(numbers, index, space, motion, time, half, p, target, q)
     that are not certified to keep ``target``; -1 if all are. Writes the configuration to q.
     """
     view, path = unpack(numbers, index), path_of(motion)
-    balls, sweep = balls_of(view, space), sweep_of(view, space)
+    sweep = sweep_of(view, space)
     rates = np.zeros((len(q), 3))
-    set_out(view, space, path, balls, sweep, time, half, q, rates)
-    _, travel = ball_bound(view, balls, sweep, p, ZERO)
+    set_out(view, space, path, sweep, time, half, q, rates)
+    _, travel = ball_bound(view, sweep, p, ZERO)
     a, b = view.links[view.pairs[p, 0], 0], view.links[view.pairs[p, 1], 0]
-    return pair_bound(view, balls, sweep, p, travel, target, a, b, TRUE, ZERO)
+    return pair_bound(view, sweep, p, travel, target, a, b, TRUE, ZERO)
 
 
 @offline_kernel

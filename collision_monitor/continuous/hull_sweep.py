@@ -22,7 +22,7 @@ import numpy as np
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import ZERO, offline_kernel
 from collision_monitor.continuous.pair_sweep import TURN, leaf_ready
-from collision_monitor.continuous.scan_space import balls_at, sweep_of
+from collision_monitor.continuous.scan_space import last_sweep
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 
@@ -74,13 +74,13 @@ def _extent(view, sweep, hull, points, link, body, first, sign, nx, ny, nz):
 
 
 @offline_kernel
-def _remainder(view, balls, sweep, link, first):
+def _remainder(view, sweep, link, first):
     """Largest sum of half the second derivative and stray over the leaves of a link."""
     if first < 0:
         return 0.0
     most = 0.0
     for i in range(view.links[link, 0], view.links[link, 1]):
-        leaf_ready(view, balls, sweep, i, ZERO)
+        leaf_ready(view, sweep, i, ZERO)
         most = max(most, 0.5 * sweep.bend[i, first] + sweep.stray[i, first])
     return most
 
@@ -92,13 +92,13 @@ def hull_bound(numbers, index, space, hulls, p, normal):
     ``normal`` (3,): a unit vector from its first link to its second.
     """
     view = unpack(numbers, index)
-    balls, sweep = balls_at(view, space), sweep_of(view, space)
+    sweep = last_sweep(view, space)
     points = borrow(hulls.points, 0, len(hulls.points) // 4, 4)
     hull = borrow(hulls.links, 0, len(hulls.links) // 2, 2)
     nx, ny, nz = normal[0], normal[1], normal[2]
     a, b = view.pairs[p, 0], view.pairs[p, 1]
-    first_a, first_b = balls.firsts[p, 0], balls.firsts[p, 1]
-    body_a, body_b = int(balls.link_centers[a, 0]), int(balls.link_centers[b, 0])
+    first_a, first_b = sweep.firsts[p, 0], sweep.firsts[p, 1]
+    body_a, body_b = view.leaf_bodies[view.links[a, 0], 0], view.leaf_bodies[view.links[b, 0], 0]
     least = np.inf
     for sign in (-1.0, 1.0):
         gap = -_extent(
@@ -107,7 +107,7 @@ def hull_bound(numbers, index, space, hulls, p, normal):
         least = min(least, gap)
     return (
         least
-        - _remainder(view, balls, sweep, a, first_a)
-        - _remainder(view, balls, sweep, b, first_b)
+        - _remainder(view, sweep, a, first_a)
+        - _remainder(view, sweep, b, first_b)
         - ROUNDING
     )

@@ -15,8 +15,9 @@ import numpy as np
 
 from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.continuous.braking import braked, point_speed
-from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.geometry.segments import capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import FARTHEST, forward_kinematics, place_leaves
+from collision_monitor.hierarchy.link_balls import surely_farther
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import move, near_leaves, nearest_of_links
 
@@ -242,7 +243,7 @@ def near_pairs(numbers, index, path, enough, now, known, candidates, size):
             continue
         distance, i, j = nearest_of_links(
             view, view.pairs[pair, 0], view.pairs[pair, 1],
-            known.leaves[pair, 0], known.leaves[pair, 1],
+            known.leaves[pair, 0], known.leaves[pair, 1], np.inf,
         )  # fmt: skip
         known.leaves[pair, 0], known.leaves[pair, 1] = i, j
         if not least > distance - travel:  # true for NaN, too
@@ -323,7 +324,7 @@ def set_rates(numbers, index, q, velocities, points, candidates):
         a, b = view.pairs[pair, 0], view.pairs[pair, 1]
         for m in range(view.links[a, 0], view.links[a, 1]):
             for n in range(view.links[b, 0], view.links[b, 1]):
-                if (m == i and n == j) or surely_farther(view.ends, view.radii, m, n, near):
+                if (m == i and n == j) or surely_farther(view.ends, view.reaches, m, n, near):
                     continue
                 if capsule_distance(view.ends, view.radii, m, n) <= near:
                     rate = min(rate, separation_rate(view, m, n, velocities))

@@ -20,9 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.common.compiled import ONE, ZERO, offline_kernel
-from collision_monitor.continuous.link_balls import beyond, squared_distance
 from collision_monitor.geometry.segments import ROUNDING, capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import point_rate
+from collision_monitor.hierarchy.link_balls import (
+    link_gap,
+    surely_farther,
+    surely_farther_from_link,
+)
 from collision_monitor.hierarchy.packed import PRISMATIC
 
 # -- travel of the points of a leaf in a piece of motion: for each leaf and each joint --
@@ -45,15 +49,19 @@ from collision_monitor.hierarchy.packed import PRISMATIC
 
 
 class Sweep(NamedTuple):
-    """Windows; the first is by joint, the others by the links that the joints carry.
+    """Windows; sums have a row for each leaf that may move, then one for each link's ball.
 
     Attributes:
+        firsts: (pairs, 2): the innermost joint that carries one link and not the other, or -1.
+        filled: (rows, 1): number of the query that last filled a row. There may be more rows.
         joints: (kernel joints, 4): signed turn, |turn|, span, stray; see above.
         travel: (rows, kernel joints), metres: first sum.
         stray: (rows, kernel joints), metres: second sum.
         bend: (rows, kernel joints), metres: third sum.
     """
 
+    firsts: np.ndarray
+    filled: np.ndarray
     joints: np.ndarray
     travel: np.ndarray
     stray: np.ndarray
@@ -99,13 +107,11 @@ def fill_sweep(view, sweep, row, body, px, py, pz, qx, qy, qz, radius):
         body = view.joint_table[joint, 0]
 
 
-
-
 @offline_kernel
-def leaf_ready(view, balls, sweep, i, query):
+def leaf_ready(view, sweep, i, query):
     """Fill the row of `Sweep` of a moving leaf, unless this query has done so."""
-    if balls.filled[i, 0] != query:
-        balls.filled[i, 0] = query
+    if sweep.filled[i, 0] != query:
+        sweep.filled[i, 0] = query
         ends = view.ends
         fill_sweep(
             view, sweep, i, view.leaf_bodies[i, 0],
@@ -115,15 +121,14 @@ def leaf_ready(view, balls, sweep, i, query):
 
 
 @offline_kernel
-def _fill_link_row(view, balls, sweep, link, query):
+def _fill_link_row(view, sweep, link, query):
     """Fill the row of `Sweep` of a moving link's ball once for a query; return the row."""
     row = view.moving_leaves + link
-    if balls.filled[row, 0] != query:
-        balls.filled[row, 0] = query
-        i = len(view.leaf_bodies) + link
-        x, y, z = balls.centers[i, 0], balls.centers[i, 1], balls.centers[i, 2]
-        body = int(balls.link_centers[link, 0])
-        fill_sweep(view, sweep, row, body, x, y, z, x, y, z, balls.radii[i, 0])
+    if sweep.filled[row, 0] != query:
+        sweep.filled[row, 0] = query
+        centers, body = view.link_centers, view.leaf_bodies[view.links[link, 0], 0]
+        x, y, z = centers[link, 0], centers[link, 1], centers[link, 2]
+        fill_sweep(view, sweep, row, body, x, y, z, x, y, z, view.link_balls[link, 3])
     return row
 
 
@@ -181,43 +186,19 @@ def second_order(view, sweep, i, first_a, j, first_b):
 
 
 @offline_kernel
-def pair_nearest(view, balls, a, b, hint_i, hint_j, within):
-    """Return (distance, leaf, leaf) of the nearest leaves of links a and b.
-
-    The hint, two of their leaves, is measured first. If no leaves are nearer than ``within``, this
-    and the hint are returned. With `query.nearest_of_links`, which needs no balls, `adjust` would
-    take 1.3 to 1.5 times as long to certify a motion.
-    """
-    links, leaves = view.links, len(view.leaf_bodies)
-    best_i, best_j = hint_i, hint_j
-    best = min(within, capsule_distance(view.ends, view.radii, hint_i, hint_j))
-    for i in range(links[a, 0], links[a, 1]):
-        if beyond(balls, i, leaves + b, best):
-            continue
-        for j in range(links[b, 0], links[b, 1]):
-            if not beyond(balls, i, j, best):
-                distance = capsule_distance(view.ends, view.radii, i, j)
-                if distance < best:
-                    best, best_i, best_j = distance, i, j
-    return best, best_i, best_j
-
-
-@offline_kernel
-def ball_bound(view, balls, sweep, p, query):
+def ball_bound(view, sweep, p, query):
     """Return (bound, travel) of pair p by balls: lower bound of the distance, travel of both."""
-    leaves = len(view.leaf_bodies)
-    i, j = leaves + view.pairs[p, 0], leaves + view.pairs[p, 1]
     travel = 0.0
     for m in range(2):
-        if balls.firsts[p, m] >= 0:
-            row = _fill_link_row(view, balls, sweep, view.pairs[p, m], query)
-            travel += sweep.travel[row, balls.firsts[p, m]]
-    gap = math.sqrt(squared_distance(balls, i, j)) - balls.radii[i, 0] - balls.radii[j, 0]
+        if sweep.firsts[p, m] >= 0:
+            row = _fill_link_row(view, sweep, view.pairs[p, m], query)
+            travel += sweep.travel[row, sweep.firsts[p, m]]
+    gap = link_gap(view.link_centers, view.link_balls, view.pairs[p, 0], view.pairs[p, 1])
     return gap - travel - ROUNDING, travel
 
 
 @offline_kernel
-def pair_bound(view, balls, sweep, p, travel, target, hint_i, hint_j, every, query):
+def pair_bound(view, sweep, p, travel, target, hint_i, hint_j, every, query):
     """Return (bound, approach) of pair p in the whole piece, by its leaves; metres.
 
     ``bound``: lower bound of the distance, if it is above ``target``. Otherwise the search ends at
@@ -228,26 +209,28 @@ def pair_bound(view, balls, sweep, p, travel, target, hint_i, hint_j, every, que
     The hint is the pair of nearest leaves, ``travel`` is that of `ball_bound`.
     """
     a, b = view.pairs[p, 0], view.pairs[p, 1]
-    first_a, first_b = balls.firsts[p, 0], balls.firsts[p, 1]
-    links, leaves = view.links, len(view.leaf_bodies)
+    first_a, first_b = sweep.firsts[p, 0], sweep.firsts[p, 1]
+    links, ends, radii, reaches = view.links, view.ends, view.radii, view.reaches
     least, longest = target + ROUNDING if every else np.inf, -1.0
     for turn in range(2):  # nearest leaves first: they bound all others
         rows = (hint_i, hint_i + 1) if turn == 0 else (links[a, 0], links[a, 1])
         columns = (hint_j, hint_j + 1) if turn == 0 else (links[b, 0], links[b, 1])
         for i in range(rows[0], rows[1]):
             reach = travel + (target + ROUNDING if every else least)
-            if turn > 0 and beyond(balls, i, leaves + b, reach):
+            if turn > 0 and surely_farther_from_link(
+                ends, reaches, view.link_centers, view.link_balls, i, b, reach
+            ):
                 continue
             for j in range(columns[0], columns[1]):
                 reach = travel + (target + ROUNDING if every else least)
-                if turn > 0 and beyond(balls, i, j, reach):
+                if turn > 0 and surely_farther(ends, reaches, i, j, reach):
                     continue
                 if first_a >= 0:
-                    leaf_ready(view, balls, sweep, i, query)
+                    leaf_ready(view, sweep, i, query)
                 if first_b >= 0:
-                    leaf_ready(view, balls, sweep, j, query)
+                    leaf_ready(view, sweep, j, query)
                 approach = _sum_of_pair(sweep.travel, i, first_a, j, first_b)
-                bound = capsule_distance(view.ends, view.radii, i, j) - approach
+                bound = capsule_distance(ends, radii, i, j) - approach
                 if bound < target + ROUNDING and (every or bound < least):
                     bound = max(bound, second_order(view, sweep, i, first_a, j, first_b))
                 least = min(least, bound)

@@ -11,7 +11,6 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.link_balls import Balls, fill_link, fill_pair, place_balls
 from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE, TURN, Sweep
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack, windows
@@ -174,13 +173,10 @@ def path_range(path, center, half, work, q, motion):
 
 
 class Space(NamedTuple):
-    """Tables and work space of one thread, flat; see `Balls` and `Sweep`."""
+    """Tables and work space of one thread, flat; see `Sweep`."""
 
-    centers: np.ndarray
-    radii: np.ndarray
-    link_centers: np.ndarray
-    filled: np.ndarray
     firsts: np.ndarray
+    filled: np.ndarray
     joints: np.ndarray
     travel: np.ndarray
     stray: np.ndarray
@@ -189,42 +185,29 @@ class Space(NamedTuple):
 
 
 @offline_kernel
-def balls_at(view, space):
-    """Return the `Balls` of a model as windows, unchanged."""
-    leaves, links, row_count = len(view.leaf_bodies), len(view.links), len(space.filled)
-    return Balls(
-        borrow(space.centers, 0, leaves + links, 3),
-        borrow(space.radii, 0, leaves + links, 1),
-        borrow(space.link_centers, 0, links, 4),
-        borrow(space.filled, 0, row_count, 1),
-        borrow(space.firsts, 0, len(view.pairs), 2),
-    )
+def set_firsts(numbers, index, space, pairs):
+    """Set the innermost joints that move one link of ``pairs`` (k,) and not the other."""
+    view, firsts = unpack(numbers, index), space.firsts
+    for p in pairs:
+        a = view.leaf_bodies[view.links[view.pairs[p, 0], 0], 0]
+        b = view.leaf_bodies[view.links[view.pairs[p, 1], 0], 0]
+        firsts[2 * p] = firsts[2 * p + 1] = -1
+        while a != b:  # a body has a larger number than the one that carries it
+            if a > b:
+                firsts[2 * p] = a - 1
+                a = view.joint_table[a - 1, 0]
+            else:
+                firsts[2 * p + 1] = b - 1
+                b = view.joint_table[b - 1, 0]
 
 
 @offline_kernel
-def fill_balls(numbers, index, space, pairs):
-    """Set what does not change of ``pairs`` (k,) and of the balls of their links."""
-    view = unpack(numbers, index)
-    balls = balls_at(view, space)
-    for pair in pairs:
-        fill_pair(view, balls, pair)
-        fill_link(view, balls, view.pairs[pair, 0])
-        fill_link(view, balls, view.pairs[pair, 1])
-
-
-@offline_kernel
-def balls_of(view, space):
-    """Return the `Balls` of a model, without any row of `Sweep` that is filled."""
-    for row in range(len(space.filled)):
-        space.filled[row] = -1
-    return balls_at(view, space)
-
-
-@offline_kernel
-def sweep_of(view, space):
-    """Return the `Sweep` of a model as windows."""
+def last_sweep(view, space):
+    """Return the `Sweep` of a model as windows, unchanged."""
     joints, row_count = len(view.joint_table), len(space.filled)
     return Sweep(
+        borrow(space.firsts, 0, len(view.pairs), 2),
+        borrow(space.filled, 0, row_count, 1),
         borrow(space.joints, 0, joints, 4),
         borrow(space.travel, 0, row_count, joints),
         borrow(space.stray, 0, row_count, joints),
@@ -233,11 +216,18 @@ def sweep_of(view, space):
 
 
 @offline_kernel
-def move(view, balls, q):
-    """Place moving leaves and balls."""
+def sweep_of(view, space):
+    """Return the `Sweep` of a model, of which no row is filled."""
+    for row in range(len(space.filled)):
+        space.filled[row] = -1
+    return last_sweep(view, space)
+
+
+@offline_kernel
+def move(view, q):
+    """Place bodies, moving leaves and links."""
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
-    place_balls(view, balls)
 
 
 @offline_kernel
@@ -252,28 +242,24 @@ def turn(view, sweep, rates, half):
 
 
 @offline_kernel
-def set_out(view, space, path, balls, sweep, time, half, q, rates):
+def set_out(view, space, path, sweep, time, half, q, rates):
     """Place everything at ``time``, and set the motion for ``half`` s to both sides.
 
     Writes ``q`` (nq,), ``rates`` (nq, 3) and `sweep.joints`.
     """
     work = borrow(space.work, 0, len(space.work), 1)
     path_range(path, time, half, work, q, rates)
-    move(view, balls, q)
+    move(view, q)
     turn(view, sweep, rates, half)
 
 
-# -- tables of a model: balls around leaves and links, and the joints between two links --
+# -- tables of a model: the joints between two links --
 
 
 class ScanTables(NamedTuple):
     """What all scans of one model have in common.
 
     Attributes:
-        centers: (leaves + links, 3) of balls around leaves and links, where these do not move; base
-            frame, metres.
-        radii: (leaves + links,) of these balls, metres.
-        link_centers: (links, 4) body of a link, and the centre of its ball in the body's frame.
         firsts: (pairs, 2) the innermost joint (index in kernels) that moves one link of a pair and
             not the other; -1 if there is none.
         hints: (pairs, 2) a leaf of each link of a pair.
@@ -281,9 +267,6 @@ class ScanTables(NamedTuple):
         joints: number of joints in kernels.
     """
 
-    centers: np.ndarray
-    radii: np.ndarray
-    link_centers: np.ndarray
     firsts: np.ndarray
     hints: np.ndarray
     rows: int
@@ -293,11 +276,8 @@ class ScanTables(NamedTuple):
         """Work space of one thread, for motions of polynomials of ``order``."""
         table = self.rows * self.joints
         return Space(
-            self.centers.ravel().copy(),
-            self.radii,
-            self.link_centers.ravel(),
-            np.full(self.rows, -1, dtype=np.int64),
             self.firsts.ravel(),
+            np.full(self.rows, -1, dtype=np.int64),
             np.zeros(4 * self.joints),
             np.empty(table),
             np.empty(table),
@@ -314,9 +294,8 @@ def scan_tables(model: Any) -> ScanTables:
     if model not in _TABLES:
         arrays = model.work_space()
         tables = empty_tables(*arrays, windows(*arrays).moving_leaves)
-        space = tables.space(1)
-        fill_balls(*arrays, space, np.arange(len(tables.firsts)))
-        _TABLES[model] = tables._replace(centers=space.centers)
+        set_firsts(*arrays, tables.space(1), np.arange(len(tables.firsts)))
+        _TABLES[model] = tables
     return _TABLES[model]
 
 
@@ -326,9 +305,7 @@ def empty_tables(numbers: np.ndarray, index: np.ndarray, most_moving: int) -> Sc
     ``most_moving``: how many leaves may ever move; in a live scene more than do so now.
     """
     view = windows(numbers, index)
-    links, pairs = len(view.links), view.pairs
-    balls = len(view.leaf_bodies) + links
     return ScanTables(
-        np.zeros((balls, 3)), np.zeros(balls), np.zeros((links, 4)), np.full((len(pairs), 2), -1),
-        view.links[pairs, 0], int(most_moving) + links, len(view.joint_table),
+        np.full((len(view.pairs), 2), -1), view.links[view.pairs, 0],
+        int(most_moving) + len(view.links), len(view.joint_table),
     )  # fmt: skip

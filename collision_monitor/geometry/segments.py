@@ -84,28 +84,6 @@ def capsule_distance(ends, radii, i, j):
 
 
 @kernel
-def surely_farther(ends, radii, i, j, distance):
-    """Whether the balls around capsules i and j are at least ``distance`` apart.
-
-    A quarter of the cost of `capsule_distance`, and true for most pairs. The ball is about
-    the middle of the axis; all is squared, but for the two half lengths.
-    """
-    px, py, pz = ends[i, 0], ends[i, 1], ends[i, 2]
-    qx, qy, qz = ends[j, 0], ends[j, 1], ends[j, 2]
-    ux, uy, uz = ends[i, 3] - px, ends[i, 4] - py, ends[i, 5] - pz
-    vx, vy, vz = ends[j, 3] - qx, ends[j, 4] - qy, ends[j, 5] - qz
-    dx = qx - px + 0.5 * (vx - ux)
-    dy = qy - py + 0.5 * (vy - uy)
-    dz = qz - pz + 0.5 * (vz - uz)
-    reach = (
-        0.5 * math.sqrt(ux * ux + uy * uy + uz * uz)
-        + 0.5 * math.sqrt(vx * vx + vy * vy + vz * vz)
-        + radii[i, 0] + radii[j, 0] + distance
-    )  # fmt: skip
-    return reach <= 0.0 or dx * dx + dy * dy + dz * dz >= reach * reach
-
-
-@kernel
 def _perpendicular(x, y, z):
     """A unit vector at right angles to (x, y, z); the x axis for a zero vector."""
     if x * x + y * y + z * z <= POINT:

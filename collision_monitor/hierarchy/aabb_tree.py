@@ -15,7 +15,8 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import ONE, inlined_kernel, kernel, small_kernel
-from collision_monitor.geometry.segments import capsule_distance, surely_farther
+from collision_monitor.geometry.segments import capsule_distance
+from collision_monitor.hierarchy.link_balls import surely_farther
 
 
 @kernel
@@ -204,7 +205,7 @@ def nearest_leaves(view):
         if i < 0:
             view.warm_start[0, 0], view.warm_start[0, 1] = best_i, best_j
             return best, best_i, best_j
-        if not surely_farther(view.ends, view.radii, i, j, best):
+        if not surely_farther(view.ends, view.reaches, i, j, best):
             distance = capsule_distance(view.ends, view.radii, i, j)
             if distance < best:
                 best, best_i, best_j = distance, i, j

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 from collision_monitor.common.compiled import kernel, offline_kernel
+from collision_monitor.hierarchy.link_balls import place_link_balls
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 
 # Equals LARGEST_OF_JOINT of common/limits.py; constants of kernels must be in a file with kernels.
@@ -57,7 +58,7 @@ def forward_kinematics(view, q):
 
 @kernel
 def place_leaves(view, count):
-    """Write the end points of the first ``count`` leaves in the base frame."""
+    """Write the end points of the first ``count`` leaves in the base frame, and place balls."""
     poses, local, ends = view.poses, view.leaf_ends, view.ends
     for i in range(count):
         b = view.leaf_bodies[i, 0]
@@ -70,6 +71,7 @@ def place_leaves(view, count):
                     + poses[b, 3 * row + 2] * z
                     + poses[b, 9 + row]
                 )
+    place_link_balls(view)
 
 
 @kernel

@@ -15,11 +15,14 @@ poses (float)           bodies x 12: the same, in the base frame (written by a q
 leaf_bodies (int)       leaves x 1
 leaf_ends (float)       leaves x 6: both end points in the body's frame
 radii (float)           leaves x 1
+reaches (float)         leaves x 1: radius of a ball about the middle of the axis
 ends (float)            leaves x 6: end points in the base frame (written)
 nodes (int)             nodes x (first child, second child, bit); a leaf: (-1, leaf, bit)
 boxes (float)           nodes x 6: AABB of a node (written)
 open_bits (int)         bits x words: which nodes hold a partner to be checked
 links (int)             links x (first leaf, one past the last)
+link_balls (float)      links x 4: ball around the leaves: centre in the body's frame, radius
+link_centers (float)    links x 3: its centre in the base frame (written)
 pairs (int)             pairs x (link, link)
 searches (int)          searches x (root, root) of two trees, the first one moves
 warm_start (int)        1 x 2: the nearest two leaves of the last query (written)
@@ -28,7 +31,7 @@ warm_start (int)        1 x 2: the nearest two leaves of the last query (written
 Body 0 is the base; joint k moves body k + 1 about or along the z axis of its own frame.
 Nodes: first the tree of the moving leaves, level by level, then that of the static leaves. The
 index of a child is above that of its parent. The bit of a node is its row and column in
-``open_bits``; those of nodes that do not move have no row.
+``open_bits``; those of nodes that do not move have no row. `link_balls` sets the balls.
 """
 
 from __future__ import annotations
@@ -68,8 +71,11 @@ class View(NamedTuple):
     poses: np.ndarray
     leaf_ends: np.ndarray
     radii: np.ndarray
+    reaches: np.ndarray
     ends: np.ndarray
     boxes: np.ndarray
+    link_balls: np.ndarray
+    link_centers: np.ndarray
     moving_leaves: int  # leaves 0 .. moving_leaves - 1 are on moving bodies
     moving_nodes: int  # nodes 0 .. moving_nodes - 1 form the trees of those leaves
 
@@ -127,8 +133,11 @@ def pack_chain(
         poses=poses,
         leaf_ends=leaf_ends.reshape(-1, 6),
         radii=radii.reshape(-1, 1),
+        reaches=np.zeros((len(leaf_bodies), 1)),
         ends=np.zeros((len(leaf_bodies), 6)),
         boxes=np.empty((0, 6)),
+        link_balls=np.zeros((len(links), 4)),
+        link_centers=np.zeros((len(links), 3)),
         moving_leaves=0,
         moving_nodes=0,
     )
@@ -141,8 +150,8 @@ def windows(numbers: np.ndarray, index: np.ndarray) -> View:
     joints, leaves, nodes, bits, words, links, pairs, searches = sizes[:8]
     shapes = [
         (joints, 3), (leaves, 1), (nodes, 3), (bits, words), (links, 2), (pairs, 2), (searches, 2),
-        (1, 2), (joints, 2), (joints, 12), (joints + 1, 12), (leaves, 6), (leaves, 1), (leaves, 6),
-        (nodes, 6),
+        (1, 2), (joints, 2), (joints, 12), (joints + 1, 12), (leaves, 6), (leaves, 1), (leaves, 1),
+        (leaves, 6), (nodes, 6), (links, 4), (links, 3),
     ]  # fmt: skip
     arrays = []
     for k, (rows, columns) in enumerate(shapes):
@@ -154,25 +163,28 @@ def windows(numbers: np.ndarray, index: np.ndarray) -> View:
 @kernel
 def unpack(numbers, index):
     """The View of two packed arrays; valid as long as the arrays exist."""
-    joints, leaves, nodes = index[15], index[16], index[17]
+    joints, leaves, nodes, links = index[18], index[19], index[20], index[23]
     return View(
         borrow(index, index[0], joints, 3),
         borrow(index, index[1], leaves, 1),
         borrow(index, index[2], nodes, 3),
-        borrow(index, index[3], index[18], index[19]),
-        borrow(index, index[4], index[20], 2),
-        borrow(index, index[5], index[21], 2),
-        borrow(index, index[6], index[22], 2),
+        borrow(index, index[3], index[21], index[22]),
+        borrow(index, index[4], links, 2),
+        borrow(index, index[5], index[24], 2),
+        borrow(index, index[6], index[25], 2),
         borrow(index, index[7], 1, 2),
         borrow(numbers, index[8], joints, 2),
         borrow(numbers, index[9], joints, 12),
         borrow(numbers, index[10], joints + 1, 12),
         borrow(numbers, index[11], leaves, 6),
         borrow(numbers, index[12], leaves, 1),
-        borrow(numbers, index[13], leaves, 6),
-        borrow(numbers, index[14], nodes, 6),
-        index[23],
-        index[24],
+        borrow(numbers, index[13], leaves, 1),
+        borrow(numbers, index[14], leaves, 6),
+        borrow(numbers, index[15], nodes, 6),
+        borrow(numbers, index[16], links, 4),
+        borrow(numbers, index[17], links, 3),
+        index[26],
+        index[27],
     )
 
 
@@ -373,8 +385,11 @@ def pack_model(
         poses=poses,
         leaf_ends=ends,
         radii=np.array([[leaf.radius] for leaf in body_leaves]),
+        reaches=np.zeros((count, 1)),
         ends=np.zeros((count, 6)),
         boxes=np.zeros((len(nodes), 6)),
+        link_balls=np.zeros((len(link_leaves), 4)),
+        link_centers=np.zeros((len(link_leaves), 3)),
         moving_leaves=moving_count,
         moving_nodes=len(moving),
     )

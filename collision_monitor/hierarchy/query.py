@@ -18,13 +18,12 @@ from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import (
     MINUS_ONE,
     compiling,
-    inlined_kernel,
     is_on_disk,
     kernel,
     offline_kernel,
     small_kernel,
 )
-from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.geometry.segments import capsule_distance, capsule_witness
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
@@ -41,6 +40,12 @@ from collision_monitor.hierarchy.kinematics import (
     first_bad,
     forward_kinematics,
     place_leaves,
+)
+from collision_monitor.hierarchy.link_balls import (
+    set_link_ball,
+    set_reaches,
+    surely_farther,
+    surely_farther_from_link,
 )
 from collision_monitor.hierarchy.packed import pack_chain, unpack
 
@@ -103,8 +108,11 @@ MANY = np.int64(np.iinfo(np.int64).max)  # all pairs
 
 @small_kernel
 def place_all(numbers, index):
-    """Place the static leaves and update the boxes above them, once at load."""
+    """Set the balls, place the static leaves and update the boxes above them, once at load."""
     view = unpack(numbers, index)
+    set_reaches(view, 0, len(view.leaf_bodies))
+    for link in range(len(view.links)):
+        set_link_ball(view, link)
     place_leaves(view, len(view.leaf_bodies))
     refit(view, view.moving_nodes, len(view.nodes))
 
@@ -161,20 +169,25 @@ def clear_rows(numbers, index, configurations, margin, out):
     return -1
 
 
-@inlined_kernel
-def nearest_of_links(view, a, b, i, j):
-    """Return (distance, leaf, leaf) of links a and b.
+@kernel
+def nearest_of_links(view, a, b, i, j, within):
+    """Return (distance, leaf, leaf) of links a and b, where they are placed.
 
-    Their leaves i and j, unless -1, are measured first.
+    Their leaves i and j, unless -1, are measured first. If no leaves are nearer than ``within``,
+    this and i and j are returned.
     """
-    links = view.links
-    least, best_i, best_j = np.inf, i, j
+    links, ends, radii, reaches = view.links, view.ends, view.radii, view.reaches
+    least, best_i, best_j = within, i, j
     if i >= 0:
-        least = capsule_distance(view.ends, view.radii, i, j)
+        least = min(within, capsule_distance(ends, radii, i, j))
     for m in range(links[a, 0], links[a, 1]):
+        if surely_farther_from_link(
+            ends, reaches, view.link_centers, view.link_balls, m, b, least
+        ):
+            continue
         for n in range(links[b, 0], links[b, 1]):
-            if not surely_farther(view.ends, view.radii, m, n, least):
-                distance = capsule_distance(view.ends, view.radii, m, n)
+            if not surely_farther(ends, reaches, m, n, least):
+                distance = capsule_distance(ends, radii, m, n)
                 if distance < least:
                     least, best_i, best_j = distance, m, n
     return least, best_i, best_j
@@ -195,7 +208,9 @@ def pair_distances(numbers, index, configurations, pairs, out):
         place_leaves(view, view.moving_leaves)
         for pair in range(len(pairs)):
             a, b = pairs[pair, 0], pairs[pair, 1]
-            out[configuration, pair] = nearest_of_links(view, a, b, MINUS_ONE, MINUS_ONE)[0]
+            out[configuration, pair] = nearest_of_links(
+                view, a, b, MINUS_ONE, MINUS_ONE, np.inf
+            )[0]
     return -1
 
 
@@ -248,7 +263,7 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, leaf_pairs, values
         if a < 0:
             return count
         pair = pair_table[leaf_links[a], leaf_links[b]]
-        if surely_farther(view.ends, view.radii, a, b, limits[pair]):
+        if surely_farther(view.ends, view.reaches, a, b, limits[pair]):
             continue
         distance = capsule_distance(view.ends, view.radii, a, b)
         if distance < limits[pair]:

@@ -22,12 +22,7 @@ from collision_monitor.common.compiled import (
     part_kernel,
     small_kernel,
 )
-from collision_monitor.geometry.segments import (
-    ROUNDING,
-    capsule_distance,
-    capsule_witness,
-    surely_farther,
-)
+from collision_monitor.geometry.segments import ROUNDING, capsule_distance, capsule_witness
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
@@ -37,6 +32,7 @@ from collision_monitor.hierarchy.aabb_tree import (
     next_leaves,
 )
 from collision_monitor.hierarchy.kinematics import first_bad, forward_kinematics
+from collision_monitor.hierarchy.link_balls import surely_farther
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import move
 from collision_monitor.mesh_distance.link_pair_distance import (
@@ -83,7 +79,7 @@ def list_near(view, shapes, state, limit):
             return count
         pair = state.pair_table[shapes.leaf_links[a, 0], shapes.leaf_links[b, 0]]
         least = min(limit, state.least[pair, 0])
-        if surely_farther(view.ends, view.radii, a, b, least):
+        if surely_farther(view.ends, view.reaches, a, b, least):
             continue
         distance = capsule_distance(view.ends, view.radii, a, b)
         if distance < least:

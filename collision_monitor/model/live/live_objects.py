@@ -204,8 +204,11 @@ class Room:
             poses=given.poses,
             leaf_ends=spread(given.leaf_ends),
             radii=spread(given.radii),
+            reaches=spread(given.reaches),
             ends=spread(given.leaf_ends),  # fixed leaves are placed already
             boxes=boxes,
+            link_balls=np.pad(given.link_balls, [(0, slots), (0, 0)]),
+            link_centers=np.pad(given.link_centers, [(0, slots), (0, 0)]),
             moving_leaves=moving,
             moving_nodes=given.moving_nodes,
         )

@@ -12,6 +12,7 @@ import numpy as np
 from collision_monitor.common.compiled import kernel
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.hierarchy.aabb_tree import STACK, refit
+from collision_monitor.hierarchy.link_balls import set_link_ball, set_reaches
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.model.live.live_objects import Bounds, LiveObject, Ranges, Room, rounded
 from collision_monitor.model.live.object_distance import ObjectDistance
@@ -69,6 +70,8 @@ def put(numbers, index, leaf_links, leaves, pose, body, link, first, node, bit):
                 view.leaf_ends[leaf, end + axis] = value
                 view.ends[leaf, end + axis] = value
     view.links[link, 0], view.links[link, 1] = first, first + count
+    set_reaches(view, first, first + count)
+    set_link_ball(view, link)
     _build_balanced_tree(view.nodes, node, first, count, bit)
     if body == 0:
         refit(view, node, node + 2 * count - 1)

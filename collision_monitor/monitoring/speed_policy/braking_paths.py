@@ -18,7 +18,7 @@ from collision_monitor.continuous.near_pairs import (
     SAMPLED,
     TRAVEL,
 )
-from collision_monitor.continuous.scan_space import empty_tables, fill_balls
+from collision_monitor.continuous.scan_space import empty_tables, set_firsts
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.model.leaf_queries import ModelPairs
 from collision_monitor.model.live.live_scene import LiveScene
@@ -126,7 +126,7 @@ class BrakingPaths:
         self._lower, self._upper = model.lower - SLIDES_BEYOND, model.upper + SLIDES_BEYOND
         self._enough_for = np.nan, np.empty(0)
         self._space = empty_tables(*self.tables.arrays(), self.tables.most_moving_leaves).space(1)
-        fill_balls(*self.tables.arrays(), self._space, np.arange(model_count))
+        set_firsts(*self.tables.arrays(), self._space, np.arange(model_count))
 
     def set_thresholds(self, thresholds: np.ndarray, of_objects: Thresholds | None = None) -> None:
         """As `PairClasses.set_thresholds`.
@@ -254,7 +254,7 @@ class BrakingPaths:
         pairs = candidates[:, PAIR].astype(int)
         with_objects = pairs[pairs >= self.classes.object_classes.start]
         if len(with_objects):
-            fill_balls(*self.tables.arrays(), self._space, with_objects)
+            set_firsts(*self.tables.arrays(), self._space, with_objects)
         before = candidates[:, LEAST].copy()
         self.tests, stops = braking_search.bound_leaves(
             *self.tables.arrays(), self._space, inputs.law, stop, enough,

@@ -13,7 +13,6 @@ from collision_monitor.geometry.segments import (
     capsule_distance,
     capsule_witness,
     nearest_parameters,
-    surely_farther,
 )
 
 coordinate = st.floats(-10.0, 10.0, allow_nan=False).map(lambda x: round(x, 6))
@@ -113,19 +112,3 @@ def test_capsules_agree_with_coal():
         else:
             assert mine <= 1e-9
     assert worst < 1e-9
-
-
-@given(point, point, point, point, radius, radius, st.floats(-5.0, 30.0))
-@settings(max_examples=200, deadline=None)
-def test_what_is_surely_farther_is_farther(p0, p1, q0, q1, r1, r2, distance):
-    ends, radii = np.array([[*p0, *p1], [*q0, *q1]]), np.array([[r1], [r2]])
-    if surely_farther(ends, radii, 0, 1, distance):
-        assert capsule_distance(ends, radii, 0, 1) >= distance - 1e-9
-
-
-def test_what_is_far_is_surely_farther():
-    ends = np.array([[0.0, 0, 0, 1, 0, 0], [10.0, 0, 0, 11, 0, 0]])
-    radii = np.array([[0.5], [0.5]])
-    assert surely_farther(ends, radii, 0, 1, 7.9)
-    assert not surely_farther(ends, radii, 0, 1, 8.1)
-    assert not surely_farther(ends, radii, 0, 1, np.inf)
