@@ -26,11 +26,15 @@ from collision_monitor.monitoring.speed_policy.decision import (
     STOP_FLAG,
     Decision,
     decide,
+    reserve,
 )
 from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel, Measured
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
+
+_NO_PAIRS = np.empty(0, dtype=int)
+
 
 class BrakingCheck:
     """Checks the braking path of one robot. It has its own work space, for one thread."""
@@ -92,7 +96,8 @@ class BrakingCheck:
     @property
     def exact_within(self) -> float:
         """Largest distance at which a pair holds a flag, metres."""
-        return float(released(self._paths.classes.widest_warning, self._settings))
+        widest = self._paths.classes.widest_warning
+        return widest + reserve.py_func(self._settings.release_distance, widest)
 
     def prepare_exact(self) -> None:
         """Get ready for decisions with exact distances."""
@@ -118,6 +123,8 @@ class BrakingCheck:
         One in contact may be the only one. None if they are not known: others are not searched if
         a pair is too close.
         """
+        if self._count == 0:
+            return _NO_PAIRS
         candidates = self._paths.candidates[: self._count]
         pairs, distances = candidates[:, PAIR].astype(int), candidates[:, DISTANCE]
         stop, warn = self.thresholds[pairs].T

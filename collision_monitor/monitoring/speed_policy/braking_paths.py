@@ -82,8 +82,8 @@ class BrakingInputs(NamedTuple):
         return path
 
 
-def released(warn: float | np.ndarray, settings: SpeedSettings) -> np.ndarray:
-    """Distances beyond which pairs with these warning distances, (k,) or one, hold no flag, metres.
+def released(warn: np.ndarray, settings: SpeedSettings) -> np.ndarray:
+    """Distances (k,) beyond which pairs with these warning distances hold no flag, metres.
 
     By `decision.reserve`, for arrays.
     """

@@ -84,8 +84,10 @@ class ExactLevel:
         If a pair is too close now, and does not move away, it alone decides: the nearest pair, or
         one of those whose leaves are too close.
         """
-        paths, nearest = self._paths, measured.nearest
-        number, inside = paths.number_of(nearest.links), self._inside
+        paths, nearest, inside = self._paths, measured.nearest, self._inside
+        if inside < 0 and nearest.distance > paths.classes.widest_warning:
+            return self.search(inputs, measured, holds)
+        number = paths.number_of(nearest.links)
         is_inside = not nearest.distance > paths.classes.thresholds[number, 0]
         if not is_inside and inside < 0:
             return self.search(inputs, measured, holds)
@@ -170,11 +172,12 @@ class ExactLevel:
         way of both is more.
         """
         paths, settings = self._paths, inputs.settings
-        number, self._inside = paths.number_of(measured.nearest.links), -1
+        self._inside = -1
         if count is None:
             count = paths.coarse_search(inputs)
         if not count:
             return 0
+        number = paths.number_of(measured.nearest.links)
         candidates, needs = paths.candidates[:count], np.empty((count, NEEDS))
         bounds = self._bounds_so_far(inputs, measured, number, candidates, needs)
         count = drop_far(candidates, needs, bounds.intervals, paths.known)
