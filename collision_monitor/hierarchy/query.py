@@ -110,7 +110,7 @@ MANY = np.int64(np.iinfo(np.int64).max)  # all pairs
 def place_all(numbers, index):
     """Set the balls, place the static leaves and update the boxes above them, once at load."""
     view = unpack(numbers, index)
-    set_reaches(view, 0, len(view.leaf_bodies))
+    set_reaches(view, ROOT, len(view.leaf_bodies))
     for link in range(len(view.links)):
         set_link_ball(view, link)
     place_leaves(view, len(view.leaf_bodies))
