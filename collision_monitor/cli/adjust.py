@@ -14,8 +14,8 @@ from typing import Any
 from collision_monitor.cli import adjust_report
 from collision_monitor.cli.options import (
     Exit,
-    add_bag_arguments,
     add_flag,
+    add_motion_arguments,
     add_option,
     add_positions_argument,
     add_setting,
@@ -76,7 +76,7 @@ def add_parser(commands: Any) -> None:
         help="motion file: CSV 'time,<joint>,...', a JointTrajectory as YAML, a ROS 2 bag, or a "
         "command file",
     )
-    add_bag_arguments(parser)
+    add_motion_arguments(parser)
     add_option(parser, "--output FILE", "write the adjusted motion: *.yaml as JointTrajectory, "
                "others as CSV", type=output_path)  # fmt: skip
     add_setting(parser, _SETTINGS["safe_distance"], "METRES")

@@ -152,8 +152,10 @@ def add_setting(
     )  # fmt: skip
 
 
-def add_bag_arguments(parser: argparse._ActionsContainer) -> None:
-    """Add ``--topic`` and ``--stamps``."""
+def add_motion_arguments(parser: argparse._ActionsContainer) -> None:
+    """Add ``--ignore``, ``--topic`` and ``--stamps``."""
+    add_option(parser, "--ignore JOINT", "joint in the motion that the robot lacks, with "
+               "wildcards; may be given several times", many=True)  # fmt: skip
     add_option(parser, "--topic", "topic of a bag; may be given several times", action="append")
     add_option(parser, "--stamps", "times of a bag: those in headers, or of recording (default "
                "%(default)s)", choices=("header", "receive"), default="header")  # fmt: skip

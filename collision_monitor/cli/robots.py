@@ -219,10 +219,10 @@ def read_motions(
     options: argparse.Namespace, files: Sequence[MotionFile], model: CollisionModel
 ) -> list[tuple[Path, Motion]]:
     """The path of each file, and the motion of the model in it."""
-    stamps, scene = options.stamps, model.scene
     return [
         (file.path, read_motion(
-            file, model.robot, topic=topic_of(options, file.path), stamps=stamps, scene=scene
+            file, model.robot, topic=topic_of(options, file.path), stamps=options.stamps,
+            ignored=options.ignore, scene=model.scene,
         )) for file in files
     ]  # fmt: skip
 

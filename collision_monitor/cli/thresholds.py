@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.cli.options import (
-    add_bag_arguments,
     add_flag,
+    add_motion_arguments,
     add_option,
     add_positions_argument,
     parse_configuration,
@@ -61,7 +61,7 @@ def add_parser(commands: Any) -> None:
                "JointTrajectory in YAML, command file): pairs that would stop it there get "
                "distances below what was seen, and pairs whose meshes meet there are left out; may "
                "be given several times", many=True)  # fmt: skip
-    add_bag_arguments(parser)
+    add_motion_arguments(parser)
     add_option(parser, "--warn METRES",
                f"warning distance of all pairs (default: of --thresholds, or {WARN_DISTANCE})",
                type=float)  # fmt: skip

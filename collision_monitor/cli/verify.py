@@ -16,8 +16,8 @@ from typing import Any
 
 from collision_monitor.cli.options import (
     LiveProgress,
-    add_bag_arguments,
     add_flag,
+    add_motion_arguments,
     add_option,
     check_bag_arguments,
     check_outputs,
@@ -122,9 +122,7 @@ def add_parser(commands: Any) -> None:
     motions = parser.add_argument_group("motions")
     add_option(motions, "--q JOINT=VALUE,...", "positions of joints that the motion does not name, "
                "radians or metres", default="")  # fmt: skip
-    add_option(motions, "--ignore JOINT", "joint in the motion that the robot lacks, with "
-               "wildcards; may be given several times", many=True)  # fmt: skip
-    add_bag_arguments(motions)
+    add_motion_arguments(motions)
     add_option(motions, "--beside MOTION[@START]", "a motion of other joints that runs at the same "
                "time, and begins at START seconds", type=timed_motion, many=True)  # fmt: skip
     add_option(motions, "--measured BAG[@START]", "joint states of a run of this motion, which "

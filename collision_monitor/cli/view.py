@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.cli.options import (
-    add_bag_arguments,
     add_flag,
+    add_motion_arguments,
     add_option,
     add_positions_argument,
     add_setting,
@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
     add_positions_argument(parser, "initial joint positions, at most at a limit")
     add_option(parser, "--motion FILE", "a motion (CSV, JointTrajectory in YAML, ROS 2 bag, "
                "command file) to play; may be given several times", many=True)  # fmt: skip
-    add_bag_arguments(parser)
+    add_motion_arguments(parser)
     warn = Setting("warn_distance", WARN_DISTANCE, "colours change below it", most=1000.0)
     stop = Setting("stop_distance", STOP_DISTANCE, "red at it and below", most=1000.0)
     for distance in (warn, stop):

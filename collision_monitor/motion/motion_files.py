@@ -96,20 +96,23 @@ def read_motion(
     *,
     topic: str | Sequence[str] | None = None,
     stamps: str = "header",
+    ignored: Sequence[str] = (),
     scene: Scene | None = None,
 ) -> Motion:
     """Return a motion as a table of waypoints: seconds, radians or metres.
 
-    CSV and JointTrajectory files have waypoints; with ``robot``, mimic joints are left out, and
-    give the motion of leaders that are not named. Of bags and commands the table has the moved
-    joints in the robot's order; curved pieces get waypoints within 0.001 rad or m of the curve.
-    ``held`` has the other joints of the state at which a plan of MoveIt starts.
+    CSV and JointTrajectory files have waypoints; with ``robot``, fixed and ``ignored`` joints are
+    left out, and mimic joints, which give the motion of leaders that are not named. Of bags and
+    commands the table has the moved joints in the robot's order; curved pieces get waypoints
+    within 0.001 rad or m of the curve. ``held`` has the other joints of the state at which a plan
+    of MoveIt starts.
 
     Args:
         file: path, or the result of `open_motion`.
         robot: needed for bags, commands, and plans with a start state.
         topic: see `load_trajectory`.
         stamps: see `load_trajectory`.
+        ignored: see `load_trajectory`; with ``robot`` only.
         scene: see `load_trajectory`.
 
     Raises:
@@ -131,17 +134,19 @@ def read_motion(
         held: dict[str, float] = {}
         if points.start is not None:
             robot = _required(robot, f"{file.path}: has a start state")
-            held, warnings = start_positions(points, robot, scene, str(file.path))
+            held, warnings = start_positions(points, robot, scene, str(file.path), ignored)
             held = {k: v for k, v in held.items() if k not in led_by(points.joint_names, robot)}
             for warning in warnings:
                 logger.warning("%s", warning)
         motion = Motion(points.joint_names, points.times, points.rows[0], held)
-        return motion if robot is None else _without_followers(motion, robot, str(file.path))
+        return motion if robot is None else _independent(motion, robot, str(file.path), ignored)
     robot = _required(robot, f"{file.path}: is a {file.kind.value}")
     # Joints that are not named are omitted, but a line depends on their held positions.
     along_line = file.kind is Kind.COMMAND and file.command["mode"] == "line"
     elsewhere = () if along_line else [joint.name for joint in robot.joints]
-    loaded = load_trajectory(file, robot, topic=topic, stamps=stamps, elsewhere=elsewhere)
+    loaded = load_trajectory(
+        file, robot, topic=topic, stamps=stamps, ignored=ignored, elsewhere=elsewhere
+    )
     for warning in loaded.warnings:
         logger.warning("%s", warning)
     for violation in loaded.violations:
@@ -155,18 +160,18 @@ def read_motion(
     return _table(loaded.only(loaded.named).trajectory, str(file.path))
 
 
-def _without_followers(motion: Motion, robot: Robot, where: str) -> Motion:
-    """The motion without mimic joints, which recorded joint states name; they give their leaders.
+def _independent(motion: Motion, robot: Robot, where: str, ignored: Sequence[str]) -> Motion:
+    """The motion of independent joints; mimic joints give that of their leaders.
 
     Raises:
-        MotionError: with a mimic joint, a joint that the robot does not have is named.
+        MotionError: as `on_robot`.
     """
-    followers = {joint.name for joint in robot.joints if joint.moves and joint.mimic}
-    if followers.isdisjoint(motion.joint_names):
+    independent = {joint.name for joint in robot.joints if joint.moves and not joint.mimic}
+    if independent.issuperset(motion.joint_names):
         return motion
     linear = Trajectory.through(motion.joint_names, motion.times, motion.positions)
     elsewhere = [joint.name for joint in robot.joints]
-    whole, warnings = on_robot(linear, robot, where, elsewhere=elsewhere)
+    whole, warnings = on_robot(linear, robot, where, ignored=ignored, elsewhere=elsewhere)
     for warning in warnings:
         logger.warning("%s", warning)
     leaders = led_by(motion.joint_names, robot)

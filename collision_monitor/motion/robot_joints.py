@@ -209,7 +209,7 @@ def _columns_by_joint(
         hint = f"{close} It" if (close := did_you_mean(unknown[0], moving)) else "it"
         raise MotionError(
             f"{where}: robot {robot.name!r} has no joint {_quoted(unknown)}; {hint} has "
-            f"{_quoted(moving)}. verify leaves joints out with --ignore JOINT"
+            f"{_quoted(moving)}. --ignore JOINT leaves joints out"
         )
     return named
 

@@ -425,7 +425,8 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, run):
     assert "warning: a b: meshes meet at t = " in said.err and "in into.csv" in said.out
     (tmp_path / "other.csv").write_text("time,elbow\n0,0\n1,1\n")
     said = run("thresholds", urdf, "--motion", tmp_path / "other.csv", code=2).err
-    assert "has no joint 'elbow'" in said
+    assert "has no joint 'elbow'" in said and "--ignore JOINT" in said
+    assert run("thresholds", urdf, "--motion", tmp_path / "other.csv", "--ignore", "el*").out
 
 
 def test_thresholds_learns_how_near_a_slow_motion_ends(tmp_path, run):

@@ -217,3 +217,24 @@ def test_mimic_joints_of_recorded_states_are_left_out(tmp_path, caplog):
     assert "joint 'l' is not named: its motion follows from that of 'r'" in said
     assert found("time,r,l\n5,0.2,0.1\n")[:2] == ([5.0], [0.1])
     assert read_motion(path).joint_names == ("r", "l")
+
+
+def test_joints_that_the_robot_lacks_or_does_not_move_are_left_out(tmp_path, caplog):
+    """Recorded joint states of an arm name its gripper, which the URDF may lack."""
+    arm = load_robot(robot(
+        link("base"), link("arm"), link("tool"), joint("turn", "base", "arm"),
+        joint("flange", "arm", "tool", "fixed"),
+    ))  # fmt: skip
+    path, bag = tmp_path / "states.csv", tmp_path / "bag"
+    path.write_text("time,claw,turn,flange\n5,0.2,0.1,0\n7,0.4,0.3,0\n")
+    names = ["claw", "turn", "flange"]
+    values = ((5.0, [np.nan, 0.1, 0.0]), (7.0, [np.nan, 0.3, 0.0]))
+    write_bag(bag, [("/s", time, state(time, names, row)) for time, row in values])
+    for recorded in (path, bag):
+        motion = read_motion(recorded, arm, ignored=["cl*"])
+        assert motion.joint_names == ("turn",) and motion.duration == 2.0
+        assert motion.positions[:, 0] == pytest.approx([0.1, 0.3])
+        assert "joint 'flange' is fixed in this robot: its values are not used" in caplog.text
+        with pytest.raises(MotionError, match="'claw'.* --ignore JOINT leaves"):
+            read_motion(recorded, arm)
+        caplog.clear()

@@ -96,7 +96,7 @@ def test_a_robot_without_joints_has_none():
     ("columns", "options", "says"),
     [
         (["tern", "x"], {}, r"'toy' has no joint 'tern', 'x'; did you mean 'turn'\? It has 'turn'"),
-        (["tern"], {}, r"'wheel'\. verify leaves joints out with --ignore JOINT"),
+        (["tern"], {}, r"'wheel'\. --ignore JOINT leaves joints out"),
         (["turn"], {"held": {"no": 0.0}}, "held: robot 'toy' has no joint 'no'"),
         (["turn"], {"held": {"follow": 0.0}}, "held: joint 'follow' follows another"),
         (["turn"], {"held": {"hold": 0.0}}, "held: joint 'hold' does not move"),
