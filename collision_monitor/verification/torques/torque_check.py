@@ -18,6 +18,7 @@ import numpy as np
 from numpy.polynomial.polynomial import polyval
 from scipy.interpolate import PPoly
 
+from collision_monitor.common.text import closest
 from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.trajectory import Trajectory
@@ -293,6 +294,11 @@ def _check_torques(task: Task) -> Outcome:
     own = {joint.name for joint in robot.joints}
     mine = [p for p in task.parts if own.intersection(p.trajectory.joint_names)]
     names = [name for name in model.joint_names if name in own]
+    if unknown := [name for name in given.drives.joints if name not in names]:
+        raise DynamicsError(
+            f"drives: {unknown[0]!r} is none of the robot's joints that move by themselves; these "
+            f"are {closest(unknown[0], names)}"
+        )
     dynamics = RobotDynamics(
         robot, given.inertials, names, given.floating, given.gravity, given.drives.payload
     )

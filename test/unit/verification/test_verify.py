@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.files.made_verifications import SETTINGS, model, motion
 from support.robots.one_joint import ONE
-from support.robots.toys import joint
+from support.robots.toys import joint, link
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ExecutorError
@@ -209,6 +209,17 @@ def test_torques_without_drives_are_told_once_and_what_is_not_monitored_is_told(
     result = verify(*torque_case({"obstacles": [POST]}, drives, seen, limits))
     assert [v.code for v in result.violations] == codes
     assert any("'seen'" in note and "not monitored" in note for note in result.notes)
+
+
+def test_the_drive_of_a_joint_that_the_robot_lacks_is_not_passed_over():
+    """A misspelt name would take the margin out of the check."""
+    for name in ("J", "follower"):
+        follower = '<mimic joint="j"/>'
+        more = link("hand") + joint("follower", "arm", "hand", extra=follower)
+        result = verify(*torque_case({"obstacles": [POST]}, Drives({name: Drive()}), more))
+        assert result.verdict is Verdict.NOT_CHECKED
+        assert f"drives: '{name}' is none of the robot's joints" in result.reason
+        assert result.reason.endswith("these are j")
 
 
 def violation(code=Code.COLLISION, first=1.0, warning=False, subject="a - b"):
