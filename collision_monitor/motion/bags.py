@@ -251,9 +251,6 @@ def _command(message: Any, received: int, where: str) -> CommandMessage | None:
     if not message.points:
         return None
     points = points_of(list(message.joint_names), _plain(message.points), where)
-    if points.times[0] < 0.0:
-        first = f"{where}: points[0]: time_from_start {points.times[0]:g} s"
-        raise MotionError(f"{first} is negative")
     return CommandMessage(received, _stamp(message.header), points)
 
 

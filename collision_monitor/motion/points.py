@@ -178,6 +178,8 @@ def points_of(names: Any, points: Any, where: str) -> Points:
             )
         times[number] = _seconds(point.get("time_from_start"), at)
         efforts += bool(point.get("effort"))
+        if times[number] < 0.0:
+            raise MotionError(f"{at}: time_from_start {time_text(times[number])} is negative")
         if number and times[number] <= times[number - 1]:
             raise MotionError(
                 f"{at}: time_from_start {time_text(times[number])} does not increase after "

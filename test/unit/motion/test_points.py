@@ -174,6 +174,7 @@ def point(positions="[0]", time="{sec: 0}"):
         (point("[0]\n  velocities: [.inf]"), r"points\[0\]: velocities: inf of 'a'"),
         (point("[0]\n  accelerations: [1]"), r"points\[0\]: accelerations without velocities"),
         (f"[{PUB}, {PUB}]", "expected one JointTrajectory, got 2 in one message"),
+        (point(time="{sec: -1}"), r"points\[0\]: time_from_start -1 s is negative"),
         (point(time="1.5"), r"points\[0\]: time_from_start: expected {sec: , nanosec: }, got 1.5"),
         (point(time="{seconds: 1}"), "unknown 'seconds'"),
         (point(time="{sec: 0.5}"), "sec: 0.5 is not a whole number"),
