@@ -29,8 +29,10 @@ def did_you_mean(name: object, known: Collection[str]) -> str:
 
 
 def closest(name: str, known: Collection[str], most: int = MOST_NAMED) -> str:
-    """Up to three known names that are similar; if none is, the first ``most``."""
-    return shortened(difflib.get_close_matches(name, known, 3, 0.4) or known, most)
+    """Up to three known names that are similar, else the first ``most``; and how many others."""
+    similar = difflib.get_close_matches(name, known, 3, 0.4)
+    others = [one for one in known if one not in similar]
+    return shortened([*similar, *others], len(similar) or most)
 
 
 def six_digits(values: Iterable[float]) -> tuple[float, ...]:

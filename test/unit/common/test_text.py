@@ -29,6 +29,8 @@ def test_the_most_similar_name_is_suggested_if_any_is_similar():
 def test_without_similar_names_the_first_known_ones_are_listed():
     assert closest("joint_4x", JOINTS).split(", ")[0] == "joint_4"
     assert closest("joint_4x", JOINTS).count(",") == 2
+    assert closest("joint_4x", JOINTS).endswith(" and 7 more")
+    assert closest("elbw", ("elbow", "wrist")) == "elbow and 1 more"
     assert closest("zzz", JOINTS, 3) == "joint_0, joint_1, joint_2 and 7 more"
 
 
