@@ -51,10 +51,13 @@ def time_text(value: float) -> str:
     return f"{text} s"
 
 
-def told_apart(a: float, b: float, text: str) -> str:
-    """``text`` with two numbers for its ``{}``: four decimals, or as many as make them differ."""
-    digits = next((k for k in range(4, 9) if f"{a:.{k}f}" != f"{b:.{k}f}"), 4)
-    return text.format(f"{a:.{digits}f}", f"{b:.{digits}f}")
+def told_apart(a: float, b: float, text: str, form: str = "f") -> str:
+    """``text`` with two numbers for its ``{}``: four decimals, or as many as make them differ.
+
+    With the ``form`` ``g``, significant digits instead of decimals.
+    """
+    digits = next((k for k in range(4, 9) if f"{a:.{k}{form}}" != f"{b:.{k}{form}}"), 4)
+    return text.format(f"{a:.{digits}{form}}", f"{b:.{digits}{form}}")
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

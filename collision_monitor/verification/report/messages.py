@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from collision_monitor.common.text import counted, json_number
+from collision_monitor.common.text import counted, json_number, told_apart
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
 from collision_monitor.verification.report.comparison import differences
@@ -46,9 +46,12 @@ def sentence(violation: Violation) -> str:
     """Text of a violation with times, value and limit."""
     v = violation
     when = f"from {v.first:.3f} s" + (f", worst at {v.worst:.3f} s" if v.worst != v.first else "")
-    limit = f", limit {value(v.limit, v.unit)}" if math.isfinite(v.limit) else ""
     text = f": {v.text}" if v.text else ""
-    return f"{v.subject} {WHAT[v.code]} {when} ({value(v.value, v.unit)}{limit}){text}"
+    numbers = value(v.value, v.unit)
+    if math.isfinite(v.value) and math.isfinite(v.limit):
+        unit = "" if v.unit == "1" else f" {v.unit}"
+        numbers = told_apart(v.value, v.limit, f"{{}}{unit}, limit {{}}{unit}", "g")
+    return f"{v.subject} {WHAT[v.code]} {when} ({numbers}){text}"
 
 
 def summary(results: Sequence[Verification]) -> str:

@@ -36,6 +36,8 @@ def test_a_sentence_names_subject_times_value_and_limit():
         "rad/s): A step."
     )
     assert brief(v) == "elbow is faster than its limit from 1.000 s"
+    v = Violation(Code.JOINT_POSITION, "elbow", 0.0, 0.0, 2.000002, 2.0, "rad")
+    assert sentence(v).endswith("(2.000002 rad, limit 2 rad)")
     v = Violation(Code.COLLISION, "a - b", 1.0, 1.0, -0.02, math.inf, "m")  # no limit, one instant
     assert sentence(v) == "a - b collide from 1.000 s (-0.02 m)"
     assert value(math.nan, "m") == "none"
