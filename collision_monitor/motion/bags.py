@@ -25,7 +25,13 @@ from collision_monitor.common.lazy_imports import optional_dependency
 from collision_monitor.common.text import one_line, shortened
 from collision_monitor.errors import MissingDependencyError, MotionError, TrajectoryError
 from collision_monitor.geometry.segments import ROUNDING
-from collision_monitor.motion.points import Points, checked_values, joint_names, points_of
+from collision_monitor.motion.points import (
+    Points,
+    checked_values,
+    joint_names,
+    points_of,
+    unused,
+)
 from collision_monitor.motion.trajectory import NANO, OTHER_CLOCK, Trajectory, hermite, joined
 from collision_monitor.robot.angles import unwrapped
 
@@ -477,6 +483,7 @@ def commanded(
             f"{where}: the first point is at {points.times[0]:.3f} s: the motion before it is not "
             "in the bag"
         )
+    warnings += unused(points, where)
     polynomial = Trajectory.through(points.joint_names, points.times, *points.rows).polynomial
     times = polynomial.x + points.times[0]
     found = [

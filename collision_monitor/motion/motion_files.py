@@ -26,7 +26,7 @@ from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.bags import bag_location, is_bag, read_bag, topic_names
 from collision_monitor.motion.commands import command_motion, is_command
 from collision_monitor.motion.plans import find_points, start_positions
-from collision_monitor.motion.points import Points, csv_points, documents
+from collision_monitor.motion.points import Points, csv_points, documents, unused
 from collision_monitor.motion.robot_joints import LoadedMotion, is_unneeded, led_by, on_robot
 from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
 from collision_monitor.robot.description import Robot
@@ -297,15 +297,7 @@ def _load_points(file: MotionFile) -> tuple[Trajectory, str, list[str]]:
             f"{path}: the first point is at {time_text(points.times[0])}: the motion before it is "
             "not in the file; it begins at that point, at 0 s"
         )
-    if points.efforts:
-        warnings.append(f"{path}: efforts of {points.efforts} points are not used")
-    for what, part in zip(("velocities", "accelerations"), points.rows[1:], strict=True):
-        without = int(np.isnan(part).all(axis=1).sum())
-        if 0 < without < len(part):
-            warnings.append(
-                f"{path}: {without} of {len(part)} points are without {what}: pieces between two "
-                "points are linear, cubic or quintic by what both of them have"
-            )
+    warnings += unused(points, str(path))
     try:
         motion = Trajectory.through(points.joint_names, points.times, *points.rows)
     except TrajectoryError as error:

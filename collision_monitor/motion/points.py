@@ -188,6 +188,23 @@ def points_of(names: Any, points: Any, where: str) -> Points:
     return Points(names, times, states, efforts)
 
 
+def unused(points: Points, where: str) -> list[str]:
+    """Warnings of values that do not determine the motion; they begin with ``where``."""
+    warnings = []
+    if points.efforts:
+        warnings.append(f"{where}: efforts of {points.efforts} points are not used")
+    if len(points.times) == 1 and np.nan_to_num(points.rows[1:]).any():
+        warnings.append(f"{where}: velocities of the only point are not used: the robot is at rest")
+    for what, part in zip(("velocities", "accelerations"), points.rows[1:], strict=True):
+        without = int(np.isnan(part).all(axis=1).sum())
+        if 0 < without < len(part):
+            warnings.append(
+                f"{where}: {without} of {len(part)} points are without {what}: pieces between two "
+                "points are linear, cubic or quintic by what both of them have"
+            )
+    return warnings
+
+
 def joint_names(names: Any, where: str) -> tuple[str, ...]:
     """Return names of joints as a tuple; MotionError if empty, not strings or duplicate."""
     if not isinstance(names, list) or not names:

@@ -72,6 +72,20 @@ def test_a_first_point_that_is_not_at_zero_is_told(tmp_path):
     assert "first point is at 0.5 s" in loaded.warnings[0]
 
 
+def test_velocities_of_a_single_point_are_told(tmp_path):
+    point = "{positions: [1], velocities: [%s], time_from_start: {sec: 0}}"
+    point = f"joint_names: [j1]\npoints: [{point}]"
+    for velocity, told in (("0.5", True), ("0", False)):
+        warnings = " ".join(load(tmp_path, "move.yaml", point % velocity).warnings)
+        assert ("velocities of the only point are not used" in warnings) is told
+
+
+def test_points_of_a_bag_are_told_about_as_those_of_a_file(tmp_path):
+    mixed = command(1.0, ["j1"], [(0, [0.0], [0.0]), (1, [1.0])])
+    loaded = load_trajectory(write_bag(tmp_path / "bag", [("/c", 1.0, mixed)]), ROBOT)
+    assert "/c: 1 of 2 points are without velocities: pieces" in " ".join(loaded.warnings)
+
+
 def test_commands_are_motions(tmp_path):
     loaded = load(tmp_path, "go.yaml", COMMANDS["joint"])
     assert loaded.source == "go.yaml (command, joint mode)"
