@@ -97,8 +97,8 @@ def csv_points(data: bytes, path: Path) -> Points:
     late = np.flatnonzero(np.diff(table[:, 0]) <= 0.0)
     if len(late):
         line = lines[late[0] + 2][0]
-        time = time_text(table[late[0] + 1, 0])
-        raise MotionError(f"{path}:{line}: time {time} does not increase")
+        before, time = map(time_text, table[late[0] : late[0] + 2, 0].tolist())
+        raise MotionError(f"{path}:{line}: time {time} does not increase after {before}")
     values = np.full((3, len(table), len(header) - 1), np.nan)
     values[0] = table[:, 1:]
     return Points(tuple(header[1:]), table[:, 0], values)
@@ -106,10 +106,14 @@ def csv_points(data: bytes, path: Path) -> Points:
 
 def _header_hint(header: list[str]) -> str:
     """How to convert a table of another program."""
+    if header[0].startswith("#"):
+        return ": remove lines of comments"
     if len(header) == 1 and any(separator in header[0] for separator in "; \t"):
         return ": write commas between the columns, and points in numbers"
     if header[0] == "time":
         return f": column {header.index('') + 1} has no name" if "" in header else ": no joint"
+    if "time" in header:
+        return ": put 'time' first; leave out row numbers (pandas: index=False) and blank columns"
     if header[0] == "__time":
         return (
             ": this is a table of PlotJuggler; name the first column 'time' and each column of "

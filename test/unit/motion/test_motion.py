@@ -43,7 +43,9 @@ def test_a_motion_is_linear_between_its_rows_and_held_at_its_ends(written):
         ("time,a\n1,2\n2,3,4\n", ":3: 3 values for 2 columns"),
         ("time,a\n1,nan\n", ":2: 'nan' in column 'a' is not a finite number"),
         ("time,a\n1,x\n", ":2: 'x' in column 'a'"),
-        ("time,a\n1,0\n3,0\n2,0\n", ":4: time 2 s does not increase"),
+        ("time,a\n1,0\n3,0\n2,0\n", ":4: time 2 s does not increase after 3 s"),
+        (",time,a\n0,1,0\n", ":1: header ',time,a', not .*: put 'time' first; leave out row num"),
+        ("# by a tool\ntime,a\n1,0\n", ":1: header '# by a tool', .*: remove lines of comments"),
         ("time,a\n1,0\n1,0\n", ":3: time 1 s does not increase"),
     ],
 )
