@@ -226,6 +226,8 @@ def _verify(options: argparse.Namespace) -> tuple[list[Verification], list[str],
         by_path |= zip(motions, verified, strict=True)
         results = [by_path[path] for path in paths]
         if measured is not None and results[0].verdict is not Verdict.NOT_CHECKED:
+            if (limits := results[0].limits) is not None:
+                measured = measured.beside(limits.joint_names, limits.times, limits.positions)
             differences(results[0], measured)  # raises if there is nothing to compare
             notes = (*results[0].notes, *not_compared(results[0], measured))
             results[0] = replace(results[0], measured=measured, notes=notes)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.bags import STATES, Unneeded, message_times, read_topics, recorded
 from collision_monitor.motion.trajectory import NANO
+from collision_monitor.robot.angles import whole_turns
 
 POSITIONS, VELOCITIES, TORQUES = "positions", "velocities", "torques"
 
@@ -25,15 +26,33 @@ class MeasuredMotion:
         source: name of the bag.
         samples: times (n,), seconds since the command began, and values (n,), by joint and
             quantity: radians or metres, their rates, N m or N.
+        turning: continuous joints.
     """
 
     source: str
     samples: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
+    turning: frozenset[str] = frozenset()
 
     def at(self, joint: str, quantity: str, times: np.ndarray) -> np.ndarray:
         """Values at ``times`` (n,), linear between samples, NaN where nothing was recorded."""
         known, values = self.samples.get((joint, quantity), (np.zeros(1), np.full(1, np.nan)))
         return np.interp(times, known, values, left=np.nan, right=np.nan)
+
+    def beside(
+        self, joint_names: Sequence[str], times: np.ndarray, positions: np.ndarray
+    ) -> MeasuredMotion:
+        """The recording with continuous joints moved by whole turns to lie beside their command.
+
+        ``positions`` (n, joints) of the command at ``times`` (n,).
+        """
+        samples = dict(self.samples)
+        for joint, commanded in zip(joint_names, positions.T, strict=True):
+            off = commanded - self.at(joint, POSITIONS, times)
+            if joint in self.turning and np.isfinite(off).any():
+                known, values = samples[joint, POSITIONS]
+                turns = whole_turns(0.0, np.nanmedian(off), True)
+                samples[joint, POSITIONS] = known, values + turns
+        return replace(self, samples=samples)
 
 
 def read_measured(
@@ -84,4 +103,4 @@ def read_measured(
                         known = np.isfinite(column)
                         if known.any():
                             samples[joint, quantity] = times[known], column[known]
-    return MeasuredMotion(path.name, samples)
+    return MeasuredMotion(path.name, samples, frozenset(turning))

@@ -44,6 +44,18 @@ def test_joints_that_the_robot_lacks_may_have_no_position(tmp_path):
     assert np.isnan(found.at("a", TORQUES, TIMES)).all()
 
 
+def test_continuous_joints_are_compared_modulo_a_turn(tmp_path):
+    """A driver reports them within half a turn, and the command counts the turns."""
+    found = read_measured(bag(tmp_path), turning=["a"])
+    turns = np.array([4.0 * np.pi, 2.0 * np.pi])
+    commanded = np.column_stack([TIMES, -TIMES]) + turns + 0.1
+    found = found.beside(("a", "b"), TIMES, commanded)
+    assert found.at("a", POSITIONS, TIMES) == pytest.approx(TIMES + turns[0])
+    assert found.at("b", POSITIONS, TIMES) == pytest.approx(-TIMES), "it has end stops"
+    late = np.array([5.0, 6.0])  # nothing was recorded then
+    assert found.beside(("a", "c"), late, np.zeros((2, 2))).samples == found.samples
+
+
 def test_commands_are_no_measurement(tmp_path):
     path = write_bag(
         tmp_path / "bag", [("/c", 0.0, command(1.0, ("a",), [(0.0, [0.0]), (1.0, [1.0])]))]
