@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -211,16 +212,16 @@ def _verify(options: argparse.Namespace) -> tuple[list[Verification], list[str],
             model = _among_recorded(model, paths)
         settings, measured = _settings(options, model, other), _measured(options, model)
         load = _loader(options, model, settings)
-        motions, by_path = {}, {}
+        motions, by_path, files = {}, {}, Counter(path.name for path in paths)
         for path in paths:
+            name = path.name if files[path.name] == 1 else str(path)
             try:
-                motions[path] = load(path)
+                motion = load(path)
+                motions[path] = replace(motion, source=name + motion.source[len(path.name) :])
             except CollisionMonitorError as error:
                 # For several motions, the line begins with the name of the file.
                 reason = str(error).removeprefix(f"{path}: " if len(paths) > 1 else "")
-                by_path[path] = Verification(
-                    path.name, model.name, Verdict.NOT_CHECKED, reason=reason
-                )
+                by_path[path] = Verification(name, model.name, Verdict.NOT_CHECKED, reason=reason)
         given = list(motions.values())
         verified = verify_many(model, given, settings, options.executor, progress.update)
         by_path |= zip(motions, verified, strict=True)

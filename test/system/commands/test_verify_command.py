@@ -73,6 +73,19 @@ def test_a_folder_is_as_bad_as_its_worst_motion_and_names_all(verify, cell, monk
     ]  # fmt: skip
 
 
+def test_files_of_one_name_in_several_folders_are_told_apart(verify, cell, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 1)  # in this process
+    others = cell / "others"
+    others.mkdir()
+    for name, rows in (("a", FOLDED), ("c", BAD), ("d", SAFE)):
+        (others / f"{name}.csv").write_text(HEADER + rows)
+    code, out, _ = verify("motions", "others", "--json")
+    assert [(one["motion"].split(" ")[0], one["exit_code"]) for one in json.loads(out)] == [
+        (str(cell / "motions" / "a.csv"), 0), ("b.csv", 1), (str(cell / "motions" / "c.csv"), 2),
+        (str(others / "a.csv"), 1), (str(others / "c.csv"), 2), ("d.csv", 0),
+    ]  # fmt: skip
+
+
 def test_json_junit_report_and_envelopes(verify, cell):
     report, junit, csv = (cell / name for name in ("r.html", "j.xml", "e.csv"))
     code, out, _ = verify(
