@@ -19,6 +19,7 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from collision_monitor.common.limits import range_problem
+from collision_monitor.common.text import closest
 from collision_monitor.errors import MotionError, SceneError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line
@@ -212,7 +213,8 @@ def _factor(robot: Robot, name: str, radians: float) -> float:
 def _link(entry: Entry, key: str, robot: Robot) -> str:
     link = entry.text(key)
     if link not in robot.links:
-        entry.fail(key, f"robot {robot.name!r} has no link {link!r}")
+        links = closest(link, robot.links)
+        entry.fail(key, f"robot {robot.name!r} has no link {link!r}; it has {links}")
     return link
 
 

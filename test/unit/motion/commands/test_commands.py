@@ -280,7 +280,7 @@ def test_a_turn_in_other_words():
         (JOINTS, "slide: {rate", "wrist: {rate", "file: profiles: wrist: unknown key"),
         (JOINTS, "rate: 0.05", "speed: 0.05", "file: profiles.slide: speed: unknown key"),
         (JOINTS, "tsa: 2", "tsa: 2\nlink: d", "file: link: unknown key"),
-        (GO, "link: d", "link: e", "file: link: robot 'toy' has no link 'e'"),
+        (GO, "link: d", "link: e", "file: link: robot 'toy' has no link 'e'; it has"),
         (GO, "link: d", "", "file: link: is missing"),
         (GO, "pose:", "target: {turn: 1}\npose:", "file: target: give either a target"),
         (GO, "position: [1, 2, 3], rpy: [0, 0, 1.5]", "", "file: pose: position: give a position"),
