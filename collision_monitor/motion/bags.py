@@ -32,7 +32,14 @@ from collision_monitor.motion.points import (
     points_of,
     unused,
 )
-from collision_monitor.motion.trajectory import NANO, OTHER_CLOCK, Trajectory, hermite, joined
+from collision_monitor.motion.trajectory import (
+    NANO,
+    OTHER_CLOCK,
+    REST,
+    Trajectory,
+    hermite,
+    joined,
+)
 from collision_monitor.robot.angles import unwrapped
 
 # -- messages --
@@ -444,7 +451,7 @@ def _longest_gap(seconds: np.ndarray) -> str:
 
 def _linear(seconds: np.ndarray, rows: np.ndarray) -> PPoly:
     if len(seconds) == 1:
-        seconds, rows = np.array([seconds[0], seconds[0] + 1e-9]), rows.repeat(2, axis=0)
+        seconds, rows = np.array([seconds[0], seconds[0] + REST]), rows.repeat(2, axis=0)
     return PPoly(hermite(np.diff(seconds), [rows[:-1]], [rows[1:]]), seconds)
 
 

@@ -24,7 +24,7 @@ from collision_monitor.errors import MotionError, SceneError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line
 from collision_monitor.motion.robot_joints import SAME_POSITION, LoadedMotion, led_by, on_robot
-from collision_monitor.motion.trajectory import Trajectory, joined
+from collision_monitor.motion.trajectory import REST, Trajectory, joined
 from collision_monitor.robot.bodies import Bodies, link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.yaml_values import Entry, position_of, rotation_of
@@ -100,7 +100,7 @@ def _joint_motion(document: Mapping, path: Path, robot: Robot, rest: tuple) -> L
             except MotionError as error:
                 raise MotionError(f"{where}: joint {name!r}: {error}") from None
         if profile is None:
-            parts.append(PPoly(np.full((1, 1, 1), begin), np.array([0.0, ROUNDING])))
+            parts.append(PPoly(np.full((1, 1, 1), begin), np.array([0.0, REST])))
         else:
             parts.append(profile.path([begin], [change]))
             profiles.append(profile)

@@ -145,6 +145,7 @@ def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarr
 
 LONGEST = 1e8  # seconds, three years
 SHORTEST = 1e-10  # seconds between two points; messages have nanoseconds
+REST = 1e-9  # seconds: the duration of a single point, at which a joint rests
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,7 @@ class Trajectory:
         check_points(joint_names, times, *tables)
         times = times - times[0]
         if len(times) == 1:  # a single point: at rest
-            times, tables = np.array([0.0, 1e-9]), [row.repeat(2, axis=0) for row in tables]
+            times, tables = np.array([0.0, REST]), [row.repeat(2, axis=0) for row in tables]
             tables[1:] = [np.full(tables[0].shape, np.nan)] * 2
         return cls(tuple(joint_names), PPoly(_coefficients(np.diff(times), *tables), times))
 
@@ -355,13 +356,18 @@ def shifted(coefficients: np.ndarray, by: np.ndarray | float) -> np.ndarray:
 def joined(parts: Sequence[PPoly]) -> PPoly:
     """Return one polynomial with the columns of all ``parts``, (order, pieces, columns) each.
 
-    Its breakpoints are those of all parts. A part is held before its begin and after its end. The
+    Its breakpoints are those of all parts that last longer than `REST`: a knot that no joint needs
+    would make steps beside it look sudden. A part is held before its begin and after its end. The
     result is exact.
     """
-    breaks = np.unique(np.concatenate([part.x for part in parts]))
+    lasting = [part.x for part in parts if part.x[-1] - part.x[0] > 2.0 * REST or part.c[:-1].any()]
+    inner = np.concatenate(lasting or [[]])
+    first, last = inner.min(initial=math.inf), inner.max(initial=-math.inf)
+    outer = [part.x[0] for part in parts if not first <= part.x[0] <= last]
+    breaks = np.unique(np.concatenate([inner, outer]))
     breaks = breaks[np.concatenate([[True], np.diff(breaks) > SHORTEST])]
     if len(breaks) == 1:
-        breaks = np.array([breaks[0], breaks[0] + 1e-9])
+        breaks = np.array([breaks[0], breaks[0] + REST])
     order = max(len(part.c) for part in parts)
     columns = [_on_breaks(part, breaks, order) for part in parts]
     return PPoly(np.concatenate(columns, axis=2), breaks)

@@ -89,6 +89,7 @@ def test_points_of_a_bag_are_told_about_as_those_of_a_file(tmp_path):
 def test_commands_are_motions(tmp_path):
     loaded = load(tmp_path, "go.yaml", COMMANDS["joint"])
     assert loaded.source == "go.yaml (command, joint mode)"
+    assert loaded.trajectory.times.tolist() == [0.0, 1.0, 3.0, 4.0], "j2 adds none"
     assert loaded.trajectory.positions([0.0, 4.0]) == pytest.approx(
         np.radians([[0, 10, 0], [45, 10, 0]])
     )

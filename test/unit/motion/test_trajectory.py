@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.interpolate import BPoly, PPoly
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.motion.trajectory import Trajectory, hermite, joined
+from collision_monitor.motion.trajectory import REST, Trajectory, hermite, joined
 
 NAMES = ("a", "b")
 
@@ -111,6 +111,22 @@ def test_each_part_is_what_it_was_and_held_outside(parts):
         assert np.allclose(found[:, column : column + width], expected, rtol=1e-9, atol=1e-9)
         column += width
     assert column == found.shape[1]
+
+
+def test_a_part_at_rest_adds_no_knot_between_those_of_others():
+    """A piece of a nanosecond would make the steps at its ends look sudden."""
+    a = PPoly(np.array([[[1.0], [-1.0]], [[0.0], [0.3]]]), np.array([0.0, 0.3, 1.0]))
+
+    def resting(at):
+        return PPoly(np.full((1, 1, 1), 7.0), np.array([at, at + REST]))
+
+    for at in (0.0, 0.3, 0.5, 1.0):
+        whole = joined([a, resting(at), resting(0.5)])
+        assert whole.x.tolist() == [0.0, 0.3, 1.0]
+        assert np.allclose(whole([0.4, 1.0]), [[0.2, 7.0, 7.0], [-0.4, 7.0, 7.0]])
+    assert joined([resting(-1.0), a, resting(2.0)]).x.tolist() == [-1.0, 0.0, 0.3, 1.0, 2.0]
+    assert joined([resting(3.0), resting(5.0)]).x.tolist() == [3.0, 5.0]
+    assert joined([resting(3.0), resting(3.0)]).x.tolist() == [3.0, 3.0 + REST]
 
 
 def test_breakpoints_that_differ_by_rounding_become_one():
