@@ -39,6 +39,7 @@ from collision_monitor.motion.trajectory import (
     Trajectory,
     hermite,
     joined,
+    own_knots,
 )
 from collision_monitor.robot.angles import unwrapped
 
@@ -339,7 +340,8 @@ def read_bag(
         f"{path}: no positions of {shortened(joints)} {when}: held" for when, joints in held.items()
     ]
     names = tuple(name for name, _ in parts)
-    trajectory = Trajectory(names, PPoly(whole.c, whole.x - whole.x[0]))
+    knots = own_knots([polynomial for _, polynomial in parts], whole.x)
+    trajectory = Trajectory(names, PPoly(whole.c, whole.x - whole.x[0]), knots)
     if not np.isfinite(whole.c).all():
         raise MotionError(f"{path}: positions too large, or too close in time")
     summary = "; ".join(f"{topic.name}, {len(topic.messages)} messages" for topic in topics)

@@ -24,7 +24,7 @@ from collision_monitor.errors import MotionError, SceneError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line
 from collision_monitor.motion.robot_joints import SAME_POSITION, LoadedMotion, led_by, on_robot
-from collision_monitor.motion.trajectory import REST, Trajectory, joined
+from collision_monitor.motion.trajectory import REST, Trajectory, joined, own_knots
 from collision_monitor.robot.bodies import Bodies, link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.yaml_values import Entry, position_of, rotation_of
@@ -104,7 +104,8 @@ def _joint_motion(document: Mapping, path: Path, robot: Robot, rest: tuple) -> L
         else:
             parts.append(profile.path([begin], [change]))
             profiles.append(profile)
-    motion = Trajectory(tuple(start), joined(parts))
+    whole = joined(parts)
+    motion = Trajectory(tuple(start), whole, own_knots(parts, whole.x))
     trajectory, warnings = on_robot(motion, robot, where, *rest)
     named = led_by(motion.joint_names, robot)
     warnings = (*_ramp_warnings(profiles, where), *warnings)

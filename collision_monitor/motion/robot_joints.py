@@ -70,9 +70,13 @@ class LoadedMotion:
     def only(self, joint_names: Collection[str]) -> LoadedMotion:
         """Return the same motion with only the given joints."""
         kept = [k for k, name in enumerate(self.trajectory.joint_names) if name in joint_names]
-        polynomial = self.trajectory.polynomial
+        polynomial, knots = self.trajectory.polynomial, self.trajectory.knots
         names = tuple(self.trajectory.joint_names[k] for k in kept)
-        part = Trajectory(names, PPoly(polynomial.c[:, :, kept], polynomial.x))
+        part = Trajectory(
+            names,
+            PPoly(polynomial.c[:, :, kept], polynomial.x),
+            None if knots is None else knots[:, kept],
+        )
         return replace(self, trajectory=part)
 
 
@@ -126,16 +130,19 @@ def on_robot(
     if unasked:
         warnings.append(f"{where}: joints that are not named are held: {', '.join(unasked)}")
     out = np.zeros((*motion.polynomial.c.shape[:2], len(names)))
-    for k, name in enumerate(names):
+    knots = None if motion.knots is None else np.zeros((len(motion.times), len(names)), dtype=bool)
+    for number, name in enumerate(names):
         if name in moved:
-            out[:, :, k] = moved[name]
+            column, out[:, :, number] = moved[name]
+            if knots is not None:
+                knots[:, number] = motion.knots[:, column]
         else:
-            out[-1, :, k] = rest[name]
+            out[-1, :, number] = rest[name]
     if not np.isfinite(out).all():
         raise MotionError(f"{where}: positions too large, or too close in time")
     if problem := array_range_problem(out[-1], LARGEST_OF_JOINT):
         raise MotionError(f"{where}: positions too large: {problem}")
-    result = Trajectory(names, PPoly(out, motion.polynomial.x))
+    result = Trajectory(names, PPoly(out, motion.polynomial.x), knots)
     for name, column in named.items():
         if joints[name].moves and joints[name].mimic:
             warnings += _mimic_warning(motion, column, result, joints[name], joints, where)
@@ -144,20 +151,24 @@ def on_robot(
 
 def _moved(
     source: np.ndarray, joints: Mapping[str, Joint], named: Mapping[str, int], where: str
-) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Coefficients (order, pieces) of each independent joint that moves.
+) -> tuple[dict[str, tuple[int, np.ndarray]], list[str]]:
+    """Column in ``source`` and coefficients (order, pieces) of each independent joint that moves.
 
     Also warnings of those that are not named themselves, but lead a mimic joint that is.
     """
     moving = [joints[name] for name in named if joints[name].moves]
-    moved = {j.name: source[:, :, named[j.name]] for j in moving if not j.mimic}
+    moved = {
+        j.name: (named[j.name], source[:, :, named[j.name]]) for j in moving if not j.mimic
+    }
     warnings = []
     for joint in moving:
         leader, gain, offset = leading_joint(joint, joints)
         if leader is None or gain == 0.0 or leader in moved:
             continue
-        moved[leader] = source[:, :, named[joint.name]] / gain
-        moved[leader][-1] -= offset / gain
+        column = named[joint.name]
+        coefficients = source[:, :, column] / gain
+        coefficients[-1] -= offset / gain
+        moved[leader] = column, coefficients
         warnings.append(
             f"{where}: joint {leader!r} is not named: its motion follows from that of "
             f"{joint.name!r}, which mimics it"

@@ -170,10 +170,13 @@ class Trajectory:
         joint_names: names of the joints.
         polynomial: ``scipy.interpolate.PPoly`` over seconds, with coefficients (order, pieces,
             joints); its breakpoints begin at 0.
+        knots: (pieces + 1, joints) bool: which breakpoints are the joint's own. The others come
+            from other publishers or profiles, and its polynomial goes on there. None: all are.
     """
 
     joint_names: tuple[str, ...]
     polynomial: PPoly
+    knots: np.ndarray | None = None
 
     @classmethod
     def through(
@@ -371,6 +374,23 @@ def joined(parts: Sequence[PPoly]) -> PPoly:
     order = max(len(part.c) for part in parts)
     columns = [_on_breaks(part, breaks, order) for part in parts]
     return PPoly(np.concatenate(columns, axis=2), breaks)
+
+
+def own_knots(
+    parts: Sequence[PPoly], breaks: np.ndarray, knots: Sequence[np.ndarray | None] = ()
+) -> np.ndarray:
+    """(breaks, columns) bool: which breakpoints of `joined` ``parts`` each column has itself.
+
+    ``knots``: of each part, as of a `Trajectory`.
+    """
+    columns = []
+    for number, part in enumerate(parts):
+        mine = np.zeros((len(breaks), part.c.shape[2]), dtype=bool)
+        at = np.searchsorted(breaks, part.x + SHORTEST, side="right") - 1
+        of_part = knots[number] if knots else None
+        np.logical_or.at(mine, np.maximum(at, 0), True if of_part is None else of_part)
+        columns.append(mine)
+    return np.concatenate(columns, axis=1)
 
 
 def _on_breaks(part: PPoly, breaks: np.ndarray, order: int) -> np.ndarray:

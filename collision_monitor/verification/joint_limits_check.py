@@ -11,8 +11,8 @@ piece to the middle of the next. Accelerations and jerks of a table of positions
 and third differences. Pieces longer than `LONGEST_STEP` are not samples, but lines that a
 controller follows: a step lasts at most that long.
 
-In a recording, a joint may have been sampled only at every second or third knot; the other knots
-come from other publishers. Then only its own knots are used.
+Only a joint's own knots are used: in a recording, others come from other publishers, and in a
+command from the profiles of other joints.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ from collision_monitor.verification.check import (
 
 LONGEST_STEP = 0.1  # seconds
 _UNEVEN = 2.0 + SIX_DIGITS  # ratio of lengths; pieces that differ more are not consecutive samples
-_APART = 8  # maximum number of knots between two of a joint, if publishers alternate
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,20 +78,25 @@ class Steps:
 def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
     """Steps at all knots; ``from_rest``: the robot rests before the start and after the end.
 
-    Otherwise it keeps the velocities of the start and end.
+    Otherwise each joint keeps the velocities of its first and last knot.
     """
-    before, after = _both_sides(trajectory, from_rest)
+    of_joints = trajectory.knots
+    if of_joints is None:
+        of_joints = np.ones((len(trajectory.times), len(trajectory.joint_names)), dtype=bool)
+    before, after = _both_sides(trajectory, of_joints, from_rest)
     velocity, acceleration = after[0] - before[0], after[1] - before[1]
     extra, jerks = np.zeros_like(velocity), np.zeros_like(velocity)
     means = 0.5 * (before + after)
     accelerations = means[1].copy()
     for j in range(velocity.shape[1]):
-        knots = _own_knots(velocity[:, j], np.abs(after[0, :, j]).max())
+        knots = np.flatnonzero(of_joints[:, j])
+        if len(knots) < 2:  # it is held
+            continue
         row = np.s_[knots, j]
         gaps = np.diff(trajectory.times[knots])
         lasting = step_durations(gaps)
         extra[row] = velocity[row] / lasting
-        jerks[:, j] = acceleration[:, j] / step_durations(np.diff(trajectory.times))
+        jerks[row] = acceleration[row] / lasting
         change = np.diff(extra[row]) / np.minimum(gaps, LONGEST_STEP)
         if not from_rest:
             change[[0, -1]] = 0.0  # accelerations before and after are unknown
@@ -100,17 +104,10 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
         larger = nearby[np.abs(nearby).argmax(axis=0), np.arange(len(knots))]
         jerks[row] = np.where(np.abs(larger) > np.abs(jerks[row]), larger, jerks[row])
         # The acceleration of a joint continues between its own knots.
-        accelerations[:, j] += np.interp(trajectory.times, trajectory.times[knots], extra[row])
+        accelerations[:, j] += np.interp(
+            trajectory.times, trajectory.times[knots], extra[row], left=0.0, right=0.0
+        )
     return Steps(trajectory.times, velocity, acceleration, means[0], extra, accelerations, jerks)
-
-
-def _own_knots(velocity: np.ndarray, fastest: float) -> np.ndarray:
-    """Knots at which a joint was sampled: all, or a subset if it has steps at these only."""
-    everyone = np.arange(len(velocity))
-    real = np.flatnonzero(np.abs(velocity) > ROUNDING * (1e-3 + fastest))
-    if len(real) < 4 or not 2 <= np.median(np.diff(real)) <= _APART:
-        return everyone
-    return np.unique(np.concatenate([everyone[:1], real, everyone[-1:]]))
 
 
 def step_durations(gaps: np.ndarray) -> np.ndarray:
@@ -121,7 +118,9 @@ def step_durations(gaps: np.ndarray) -> np.ndarray:
     return np.minimum(np.where(even, mean, shorter), LONGEST_STEP)
 
 
-def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np.ndarray]:
+def _both_sides(
+    trajectory: Trajectory, knots: np.ndarray, from_rest: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """(velocity and acceleration, knots, joints) just before and just after each knot."""
     gaps = np.diff(trajectory.times)[:, None]
     before = np.zeros((2, len(gaps) + 1, len(trajectory.joint_names)))
@@ -131,7 +130,10 @@ def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np
         after[k, :-1] = rate[-1]
         before[k, 1:] = polyval(gaps, rate[::-1], tensor=False)
     if not from_rest:
-        before[:, 0], after[:, -1] = after[:, 0], before[:, -1]
+        columns = np.arange(knots.shape[1])
+        first, last = knots.argmax(axis=0), len(knots) - 1 - knots[::-1].argmax(axis=0)
+        before[:, first, columns] = after[:, first, columns]
+        after[:, last, columns] = before[:, last, columns]
     return before, after
 
 
@@ -213,16 +215,19 @@ def with_followers(trajectory: Trajectory, robot: Robot) -> Trajectory:
                 f"{closest(name, joints)}"
             )
     names, columns = list(trajectory.joint_names), [trajectory.polynomial.c]
+    knots = [] if trajectory.knots is None else [trajectory.knots]
     for joint in joints.values():
         leader, gain, offset = leading_joint(joint, joints)
         if joint.mimic is None or joint.name in names or leader not in trajectory.joint_names:
             continue
-        column = gain * columns[0][:, :, [trajectory.joint_names.index(leader)]]
+        which = [trajectory.joint_names.index(leader)]
+        column = gain * columns[0][:, :, which]
         column[-1] += offset
         names.append(joint.name)
         columns.append(column)
+        knots += [each[:, which] for each in knots[:1]]
     polynomial = PPoly(np.concatenate(columns, axis=2), trajectory.times)
-    return Trajectory(tuple(names), polynomial)
+    return Trajectory(tuple(names), polynomial, np.hstack(knots) if knots else None)
 
 
 @dataclass(frozen=True)

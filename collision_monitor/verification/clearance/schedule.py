@@ -16,7 +16,7 @@ from collision_monitor.common.settings import is_number
 from collision_monitor.continuous.clearance_scan import RESOLUTION
 from collision_monitor.continuous.scan_space import ScanMotion
 from collision_monitor.errors import ConfigurationError, TrajectoryError
-from collision_monitor.motion.trajectory import LONGEST, Trajectory, joined
+from collision_monitor.motion.trajectory import LONGEST, Trajectory, joined, own_knots
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -50,13 +50,20 @@ class Scheduled:
             )
 
 
-def together(parts: Sequence[Scheduled]) -> PPoly:
-    """The positions of the joints of all parts, one part after another, over the common time."""
+def together(parts: Sequence[Scheduled]) -> tuple[PPoly, np.ndarray | None]:
+    """The positions of the joints of all parts, one part after another, over the common time.
+
+    Also their knots, as of a `Trajectory`.
+    """
     polynomials = [
         PPoly(part.trajectory.polynomial.c, part.trajectory.polynomial.x + part.start)
         for part in parts
     ]
-    return joined(polynomials) if len(polynomials) > 1 else polynomials[0]
+    knots = [part.trajectory.knots for part in parts]
+    if len(parts) == 1:
+        return polynomials[0], knots[0]
+    whole = joined(polynomials)
+    return whole, own_knots(polynomials, whole.x, knots)
 
 
 # Of a pair in contact; `adjust` and `verify` say the same.
@@ -112,7 +119,7 @@ class Schedule:
         self._columns: list[int] = []
         for part in self.parts:
             self._columns += self._place(model, part)
-        self._polynomial = together(self.parts)
+        self._polynomial, _ = together(self.parts)
         self._packed: ScanMotion | None = None
 
     def _place(self, model: CollisionModel, part: Scheduled) -> list[int]:

@@ -278,11 +278,13 @@ def full_trajectory(parts: Sequence[Scheduled], names: Sequence[str]) -> Traject
 
     ``names``: joints that the parts move or hold, without prefix.
     """
-    polynomial = together(parts)
+    polynomial, knots = together(parts)
     joints = [name for part in parts for name in part.trajectory.joint_names]
     columns = [joints.index(name) for name in names]
     return Trajectory(
-        tuple(names), PPoly(polynomial.c[:, :, columns].copy(), polynomial.x - polynomial.x[0])
+        tuple(names),
+        PPoly(polynomial.c[:, :, columns].copy(), polynomial.x - polynomial.x[0]),
+        None if knots is None else knots[:, columns],
     )
 
 

@@ -13,7 +13,7 @@ from scipy.interpolate import PPoly
 from support.robots import toys
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.motion.trajectory import Trajectory, joined
+from collision_monitor.motion.trajectory import Trajectory, joined, own_knots
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.limits import JointLimits, urdf_limits
 from collision_monitor.robot.urdf import load_robot
@@ -227,19 +227,25 @@ def test_what_joins_smoothly_has_no_steps(rows):
     assert np.allclose(steps.accelerations, rows[2], atol=1e-7)
 
 
-def test_a_joint_that_is_sampled_among_others_has_its_own_knots():
-    """Two publishers at 100 Hz, the second 0.1 ms after the first."""
-    times = np.arange(200) / 100.0
+@pytest.mark.parametrize("rate", [10.0, 50.0, 100.0, 1000.0])
+def test_a_joint_that_is_sampled_among_others_has_its_own_knots(rate):
+    """A publisher at 100 Hz, and one that begins 0.1 ms after it and ends sooner."""
     parts = []
-    for shift, size in ((0.0, 1.0), (1e-4, 0.5)):
-        rows = size * np.sin(2.0 * (times + shift))[:, None]
-        c = np.stack([np.diff(rows, axis=0) * 100.0, rows[:-1]])
-        parts.append(PPoly(c, times + shift))
-    steps = steps_of(Trajectory(("a", "b"), joined(parts)), from_rest=False)
-    inner = slice(4, -4)
-    at = steps.times[inner, None]
-    assert np.allclose(steps.accelerations[inner], [-4.0, -2.0] * np.sin(2.0 * at), atol=0.05)
-    assert np.abs(steps.jerks[inner]).max() < 8.0 * 1.01
+    for shift, size, each in ((0.0, 1.0, 100.0), (1e-4, 0.5, rate)):
+        times = shift + np.arange(1.9 * each) / each
+        rows = size * np.sin(2.0 * times)[:, None]
+        c = np.stack([np.diff(rows, axis=0) * each, rows[:-1]])
+        parts.append(PPoly(c, times))
+    whole = joined(parts)
+    knots = own_knots(parts, whole.x)
+    assert knots.sum(axis=0).tolist() == [len(part.x) for part in parts]
+    steps = steps_of(Trajectory(("a", "b"), whole, knots), from_rest=False)
+    assert np.abs(steps.accelerations).max() < 4.0 * 1.01
+    assert np.abs(steps.jerks).max() < 8.0 * 1.05
+    for j, size in enumerate((-4.0, -2.0)):
+        inner = np.flatnonzero(knots[:, j])[1:-1]
+        expected = size * np.sin(2.0 * steps.times[inner])
+        assert np.allclose(steps.accelerations[inner, j], expected, atol=0.05)
 
 
 def test_a_sample_after_a_long_rest_is_still_a_sample():
