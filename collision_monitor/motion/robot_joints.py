@@ -105,8 +105,8 @@ def on_robot(
         start: positions of independent joints as the motion starts, radians or metres.
 
     Raises:
-        MotionError: a joint is named twice or unknown, a fixed joint moves, a joint is held outside
-            its limits, or numbers are too large to compute with.
+        MotionError: a joint is named twice or unknown, or all are ignored; a fixed joint moves, a
+            joint is held outside its limits, or numbers are too large to compute with.
     """
     joints = robot.joint_named
     independent = [joint for joint in robot.joints if joint.moves and joint.mimic is None]
@@ -215,8 +215,13 @@ def _columns_by_joint(
             named[name] = k
         elif not _matches(name, ignored):
             unknown.append(name)
+    moving = [name for name, joint in joints.items() if joint.moves]
+    if motion.joint_names and not named and not unknown:
+        raise MotionError(
+            f"{where}: all joints of the motion are left out ({_quoted(motion.joint_names)}); "
+            f"robot {robot.name!r} has {_quoted(moving)}"
+        )
     if unknown:
-        moving = [name for name, joint in joints.items() if joint.moves]
         hint = f"{close} It" if (close := did_you_mean(unknown[0], moving)) else "it"
         raise MotionError(
             f"{where}: robot {robot.name!r} has no joint {_quoted(unknown)}; {hint} has "

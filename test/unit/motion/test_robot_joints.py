@@ -105,6 +105,8 @@ def test_a_robot_without_joints_has_none():
         (["turn"], {"held": {"high": float("nan")}}, "high at nan is beyond"),
         (["turn"], {"held": {"high": "1"}}, "'1' for 'high' is not a number"),
         (["turn", "x9"], {"ignored": ["y*"]}, "no joint 'x9'"),
+        (["x8", "x9"], {"ignored": ["x*"]},
+         r"all joints of the motion are left out \('x8', 'x9'\); robot 'toy' has 'turn'"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(columns, options, says):
