@@ -25,7 +25,7 @@ from collision_monitor.motion.points import (
     joint_names,
     points_of,
 )
-from collision_monitor.motion.robot_joints import SAME_POSITION, led_by, on_robot
+from collision_monitor.motion.robot_joints import SAME_POSITION, is_unneeded, led_by, on_robot
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.angles import apart
 from collision_monitor.robot.description import Robot
@@ -197,12 +197,15 @@ def start_positions(
                 f"{where}: joint {name!r} is at {start.positions[name]:g}, but at {first:g} in the "
                 "first point: the motion from one to the other is not in the plan"
             )
-    if not start.positions:
+    given = {
+        name: value for name, value in start.positions.items()
+        if name in joints or not is_unneeded(robot, ignored, name)
+    }  # fmt: skip
+    if not given:
         return {}, tuple(warnings)
-    row = np.array([list(start.positions.values())])
-    at_start = Trajectory.through(tuple(start.positions), np.zeros(1), row)
+    at_start = Trajectory.through(tuple(given), np.zeros(1), np.array([list(given.values())]))
     names = [joint.name for joint in robot.joints]
-    full, more = on_robot(at_start, robot, where, ignored=ignored, elsewhere=names)
-    known = led_by(start.positions, robot)
+    full, more = on_robot(at_start, robot, where, elsewhere=names)
+    known = led_by(given, robot)
     positions = dict(zip(full.joint_names, full.positions(np.zeros(1))[0].tolist(), strict=True))
     return {name: positions[name] for name in positions if name in known}, (*warnings, *more)

@@ -119,6 +119,14 @@ def test_joints_stand_where_the_plan_starts(write, robot):
         read_motion(path)
 
 
+def test_a_start_state_may_have_nothing_but_joints_of_another_device(write, robot):
+    path = write(plan(**at(gripper=0.1)))
+    assert not load_trajectory(path, robot, ignored=["grip*"]).known
+    assert read_motion(path, robot, ignored=["grip*"]).held == {}
+    with pytest.raises(MotionError, match="no joint 'gripper'.* --ignore JOINT leaves joints out"):
+        load_trajectory(path, robot)
+
+
 def test_a_plan_begins_where_it_starts(write, robot):
     turned = write(plan(**at(shoulder=-6.283185, elbow=0.005)))
     load_trajectory(turned, robot)  # the same pose, within the tolerance of MoveIt
