@@ -29,9 +29,8 @@ def model():
 
 def placed(model, seed):
     """The packed model where a query has placed it."""
-    view = windows(*model.work_space())
     model.leaf_segments(model.random_configurations(1, seed)[0])
-    return view
+    return windows(*model.work_space())
 
 
 @settings(deadline=None, max_examples=25)
