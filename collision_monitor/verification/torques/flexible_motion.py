@@ -13,6 +13,7 @@ and control of elastic joint robots, J. Dyn. Syst. Meas. Control 109, 1987; Liu 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -161,6 +162,26 @@ class FlexibleJoints:
         return omegas / (2.0 * np.pi), self.damping @ shapes**2 / (2.0 * omegas)
 
 
+def _splines(trajectory: Trajectory, ends: str) -> PPoly:
+    """A straight trajectory with splines through the samples that are a joint's own.
+
+    Joints with samples farther apart than `LONGEST_STEP` keep their lines.
+    """
+    times, lines = trajectory.times, trajectory.polynomial.c[-2:]
+    c = np.zeros((4, *lines.shape[1:]))
+    c[4 - len(lines) :] = lines
+    for j in range(c.shape[2]):
+        at = times if trajectory.knots is None else times[trajectory.knots[:, j]]
+        if len(at) < 3 or np.diff(at).max() > LONGEST_STEP:
+            continue
+        spline = CubicSpline(at, trajectory.positions(at)[:, j], bc_type=ends)
+        inside = (times[:-1] >= at[0]) & (times[:-1] < at[-1])
+        c[3, :, j] = spline(np.clip(times[:-1], at[0], at[-1]))
+        for power in range(1, 4):
+            c[3 - power, :, j] = inside * spline(times[:-1], power) / math.factorial(power)
+    return PPoly(c, times)
+
+
 class MotorCommand:
     """Command of the motors as one polynomial: the trajectory, followed by rest.
 
@@ -175,22 +196,24 @@ class MotorCommand:
     def __init__(self, trajectory: Trajectory, rest: float = 0.0, from_rest: bool = True) -> None:
         """``rest``: seconds of rest after the trajectory.
 
-        Straight lines between samples are replaced by a spline: their corners would be unintended
+        Straight lines between samples are replaced by splines: their corners would be unintended
         impulses on the springs.
         """
-        times, polynomial = trajectory.times, trajectory.polynomial
-        if trajectory.is_straight and len(times) > 2 and np.diff(times).max() <= LONGEST_STEP:
-            ends = "clamped" if from_rest else "not-a-knot"
-            polynomial = CubicSpline(times, trajectory.positions(times), bc_type=ends)
+        times, polynomial, of_joints = trajectory.times, trajectory.polynomial, trajectory.knots
         polynomial = PPoly(polynomial.c, polynomial.x)
+        if trajectory.is_straight:
+            polynomial = _splines(trajectory, "clamped" if from_rest else "not-a-knot")
         if rest > 0.0:
             still = np.zeros_like(polynomial.c[:, :1])
             still[-1] = trajectory.positions(times[-1:])
             polynomial.extend(still, np.array([times[-1] + rest]))
-        smoothed = Trajectory(trajectory.joint_names, polynomial)
-        steps = steps_of(smoothed, from_rest)
+            if of_joints is not None:
+                of_joints = np.vstack([of_joints, np.ones_like(of_joints[:1])])
+        steps = steps_of(Trajectory(trajectory.joint_names, polynomial, of_joints), from_rest)
+        # Also where a joint begins or ends at speed between the ends of others.
+        every = steps_of(Trajectory(trajectory.joint_names, polynomial), from_rest)
         fast = np.abs(trajectory.sample(times).accelerations).max(axis=0, initial=0.0)
-        cut = steps.stepping | (np.abs(steps.acceleration) > _STEP * fast + 1e-9).any(axis=1)
+        cut = every.stepping | (np.abs(every.acceleration) > _STEP * fast + 1e-9).any(axis=1)
         cut[[0, -1]] = True
         knots = np.flatnonzero(cut)
         self.positions = polynomial

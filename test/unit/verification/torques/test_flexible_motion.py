@@ -12,7 +12,7 @@ from support.robots.mujoco_twin import Twin
 from support.robots.one_joint import INERTIA, LIGHT, ONE, dynamics_of, energy, speeding, trapezoid
 
 from collision_monitor.errors import DynamicsError
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Trajectory, joined, own_knots
 from collision_monitor.verification.torques.actuators import Drive
 from collision_monitor.verification.torques.flexible_motion import (
     FlexibleJoints,
@@ -151,6 +151,27 @@ def test_sampled_positions_do_not_knock_on_springs():
     line = Trajectory.through(("j",), [0.0, 2.0], [[0.0], [1.0]])
     knocked = follow(one_joint(30.0), MotorCommand(line))
     assert knocked.link_torques.max() == pytest.approx(30.0 * INERTIA * 0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("rest", [0.0, 0.5])
+@pytest.mark.parametrize("from_rest", [True, False])
+def test_samples_of_another_joint_change_no_command(rest, from_rest):
+    """As of two publishers, or of a motion beside: sampled at 100 Hz, and lines of a second."""
+    for gap, most in ((0.01, 4.1), (1.0, 0.0)):
+        parts = []
+        for begin in (0.0, 1e-3):
+            times = gap * np.arange(round(2.0 / gap) + 1)
+            rows = np.sin(2.0 * times)[:, None]
+            parts.append(PPoly(np.stack([np.diff(rows, axis=0) / gap, rows[:-1]]), begin + times))
+        whole = joined(parts)
+        both = Trajectory(("a", "b"), whole, own_knots(parts, whole.x))
+        alone = MotorCommand(Trajectory(("a",), parts[0]), rest, from_rest)
+        command = MotorCommand(both, rest, from_rest)
+        assert np.abs(command.extra).max(axis=0) == pytest.approx(np.abs(alone.extra).max(), 1e-3)
+        inner = np.linspace(0.1, 1.9, 1001)
+        found = np.abs(command.positions.derivative(2)(inner)).max(axis=0)
+        assert (found <= most).all()
+        assert command.positions(inner)[:, 0] == pytest.approx(alone.positions(inner)[:, 0])
 
 
 def test_what_cannot_be_is_refused():
