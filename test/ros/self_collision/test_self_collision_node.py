@@ -167,9 +167,11 @@ def test_a_planner_whose_trajectories_do_not_arrive_is_named(sliding):
         JointTrajectory, "/self_collision/desired_trajectory", qos_profile_sensor_data
     )
     named = "publishers are not received: /listener on /self_collision/desired_trajectory (quality"
-    sliding.until(lambda: named in sliding.message)
-    assert sliding.graph.state.level == WARN
-    node.destroy_publisher(planner)
+    try:
+        # STALE for a moment if this test was too busy to send joint states.
+        sliding.until(lambda: named in sliding.message and sliding.graph.state.level == WARN)
+    finally:
+        node.destroy_publisher(planner)
     sliding.until(lambda: sliding.graph.state.level == OK)
 
 

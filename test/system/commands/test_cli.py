@@ -423,7 +423,7 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, run):
     said, (rule,) = learnt(("into.csv", 0.06))
     assert rule == {"pair": "a b", "check": False}
     assert "warning: a b: meshes meet at t = " in said.err and "in into.csv" in said.out
-    (tmp_path / "other.csv").write_text("time,elbow\n0,0\n1,1\n")
+    (tmp_path / "other.csv").write_text("time,ja,elbow\n0,-0.05,0\n1,0.02,1\n")
     said = run("thresholds", urdf, "--motion", tmp_path / "other.csv", code=2).err
     assert "has no joint 'elbow'" in said and "--ignore JOINT" in said
     assert run("thresholds", urdf, "--motion", tmp_path / "other.csv", "--ignore", "el*").out
