@@ -18,7 +18,6 @@ import numpy as np
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import FOUR, ONE, THREE, TWO, ZERO, offline_kernel
 from collision_monitor.geometry.leaf import Leaf, moved
-from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE, pack_chain
 from collision_monitor.hierarchy.query import place_all
 from collision_monitor.mesh_distance import link_pair_distance
@@ -70,13 +69,6 @@ class Chain(NamedTuple):
     up: int
     leaves: int
     rows: int
-
-
-@offline_kernel
-def place_links(view, q):
-    """Place the bodies and leaves of a chain at the positions ``q`` of its columns."""
-    forward_kinematics(view, q)
-    place_leaves(view, len(view.leaf_bodies))
 
 
 @offline_kernel

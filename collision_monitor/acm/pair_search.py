@@ -11,15 +11,10 @@ import numpy as np
 from scipy.special import betaincinv
 
 from collision_monitor.acm import range_proof
-from collision_monitor.acm.link_pair import (
-    LinkPair,
-    one_holds_the_other,
-    place_links,
-    surface_distance,
-)
+from collision_monitor.acm.link_pair import LinkPair, one_holds_the_other, surface_distance
 from collision_monitor.common.compiled import ONE, ZERO, offline_kernel
 from collision_monitor.geometry.segments import capsule_witness
-from collision_monitor.hierarchy.kinematics import point_rate
+from collision_monitor.hierarchy.kinematics import place_links, point_rate
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import nearest_of_links
 

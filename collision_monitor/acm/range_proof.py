@@ -33,11 +33,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.acm.link_pair import place_links, surface_distance
+from collision_monitor.acm.link_pair import surface_distance
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.continuous.pair_sweep import axis_distance
 from collision_monitor.geometry.segments import ROUNDING, capsule_distance, capsule_witness
-from collision_monitor.hierarchy.kinematics import place_point, point_rate
+from collision_monitor.hierarchy.kinematics import place_links, place_point, point_rate
 from collision_monitor.hierarchy.link_balls import surely_farther
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 

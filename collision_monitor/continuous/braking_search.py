@@ -14,15 +14,9 @@ from collision_monitor.common.compiled import FALSE, TRUE, ZERO, kernel, small_k
 from collision_monitor.continuous.braking import braked, braking_time
 from collision_monitor.continuous.near_pairs import DISTANCE, LEAF_A, LEAF_B, LEAST, PAIR, SAMPLED
 from collision_monitor.continuous.pair_sweep import ball_bound, pair_bound
-from collision_monitor.continuous.scan_space import (
-    SLOPE,
-    SPAN,
-    STRAY,
-    move,
-    sweep_of,
-    turn,
-)
+from collision_monitor.continuous.scan_space import SLOPE, SPAN, STRAY, sweep_of, turn
 from collision_monitor.geometry.segments import ROUNDING
+from collision_monitor.hierarchy.kinematics import place_links
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import nearest_of_links
 
@@ -99,7 +93,7 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ca
     times, counts = np.empty((most, 2)), np.zeros(most, np.int64)  # centre and half length
     active = np.empty((most, len(candidates)), np.int64)
     braking_range(path, end, 0.0, q, motion)
-    move(view, q)
+    place_links(view, q)
     for row in range(len(candidates)):
         active[0, row] = row
         hints[row, 0], hints[row, 1] = int(candidates[row, LEAF_A]), int(candidates[row, LEAF_B])
@@ -110,7 +104,7 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ca
     while head < size and not _stops(candidates, stop, resolution):
         half = times[head, 1]
         braking_range(path, times[head, 0], half, q, motion)
-        move(view, q)
+        place_links(view, q)
         turn(view, sweep, motion, half)
         left, has_room = 0, size + 2 <= most
         for item in range(counts[head]):

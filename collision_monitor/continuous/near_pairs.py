@@ -16,7 +16,12 @@ import numpy as np
 from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.continuous.braking import braked, point_speed
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness
-from collision_monitor.hierarchy.kinematics import FARTHEST, forward_kinematics, place_leaves
+from collision_monitor.hierarchy.kinematics import (
+    FARTHEST,
+    forward_kinematics,
+    place_leaves,
+    place_links,
+)
 from collision_monitor.hierarchy.link_balls import surely_farther
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import move, near_leaves, nearest_of_links
@@ -229,8 +234,7 @@ def near_pairs(numbers, index, path, enough, now, known, candidates, size):
     Rows are written from ``size`` on; returns one past the last.
     """
     view = unpack(numbers, index)
-    forward_kinematics(view, path.q)
-    place_leaves(view, view.moving_leaves)
+    place_links(view, path.q)
     total = _advance(known, path)
     for pair in range(len(enough)):
         if known.until[pair] - total > enough[pair]:

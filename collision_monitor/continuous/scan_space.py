@@ -12,7 +12,7 @@ import numpy as np
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE, TURN, Sweep
-from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.hierarchy.kinematics import place_links
 from collision_monitor.hierarchy.packed import unpack, windows
 
 # -- positions of joints on piecewise polynomials, and their range around an instant --
@@ -224,13 +224,6 @@ def sweep_of(view, space):
 
 
 @offline_kernel
-def move(view, q):
-    """Place bodies, moving leaves and links."""
-    forward_kinematics(view, q)
-    place_leaves(view, view.moving_leaves)
-
-
-@offline_kernel
 def turn(view, sweep, rates, half):
     """Set the rows of `Sweep.joints` from the motion of the columns of q, ``half`` s both ways."""
     for joint in range(len(view.joint_table)):
@@ -249,7 +242,7 @@ def set_out(view, space, path, sweep, time, half, q, rates):
     """
     work = borrow(space.work, 0, len(space.work), 1)
     path_range(path, time, half, work, q, rates)
-    move(view, q)
+    place_links(view, q)
     turn(view, sweep, rates, half)
 
 

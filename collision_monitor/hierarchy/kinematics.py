@@ -58,7 +58,7 @@ def forward_kinematics(view, q):
 
 @kernel
 def place_leaves(view, count):
-    """Write the end points of the first ``count`` leaves in the base frame, and place balls."""
+    """Write the end points of the first ``count`` leaves in the base frame."""
     poses, local, ends = view.poses, view.leaf_ends, view.ends
     for i in range(count):
         b = view.leaf_bodies[i, 0]
@@ -71,6 +71,13 @@ def place_leaves(view, count):
                     + poses[b, 3 * row + 2] * z
                     + poses[b, 9 + row]
                 )
+
+
+@kernel
+def place_links(view, q):
+    """Place bodies, moving leaves and the balls around links: for searches from link to link."""
+    forward_kinematics(view, q)
+    place_leaves(view, view.moving_leaves)
     place_link_balls(view)
 
 

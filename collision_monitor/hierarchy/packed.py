@@ -138,7 +138,7 @@ def pack_chain(
         boxes=np.empty((0, 6)),
         link_balls=np.zeros((len(links), 4)),
         link_centers=np.zeros((len(links), 3)),
-        moving_leaves=0,
+        moving_leaves=len(leaf_bodies),
         moving_nodes=0,
     )
     return pack(view)

@@ -40,6 +40,7 @@ from collision_monitor.hierarchy.kinematics import (
     first_bad,
     forward_kinematics,
     place_leaves,
+    place_links,
 )
 from collision_monitor.hierarchy.link_balls import (
     set_link_ball,
@@ -204,8 +205,7 @@ def pair_distances(numbers, index, configurations, pairs, out):
         q = configurations[configuration]
         if first_bad(q) >= 0:
             return configuration
-        forward_kinematics(view, q)
-        place_leaves(view, view.moving_leaves)
+        place_links(view, q)
         for pair in range(len(pairs)):
             a, b = pairs[pair, 0], pairs[pair, 1]
             out[configuration, pair] = nearest_of_links(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import ZERO, inlined_kernel, kernel
+from collision_monitor.common.compiled import ONE, ZERO, inlined_kernel, kernel
 from collision_monitor.geometry.bounding_volumes import OBB, RSS, lower_bound
 
 
@@ -53,7 +53,7 @@ def start(a, b, pose, best, search):
     """Begin a search with the two roots; return its ``size``. Arguments as of `next_leaves`."""
     search.waiting[0, 0] = search.waiting[0, 1] = 0
     search.bounds[0, 0] = lower_bound(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, best)
-    return 1
+    return ONE  # a literal would be another type
 
 
 @kernel

@@ -12,6 +12,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.acm import link_pair, range_proof
 from collision_monitor.acm.link_pair import PairGeometries
 from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.hierarchy import kinematics
 from collision_monitor.hierarchy.packed import unpack
 from support.robots.toys import joint, link, robot
 
@@ -54,7 +55,7 @@ def pair_of(urdf: str, a: str, b: str):
 @offline_kernel
 def place_links(chain, q):
     """Place the links of a pair at joint values (k,)."""
-    link_pair.place_links(unpack(chain.numbers, chain.index), q)
+    kinematics.place_links(unpack(chain.numbers, chain.index), q)
 
 
 @offline_kernel
@@ -68,7 +69,7 @@ def fill_box(chain, q, half, widths, chords, reaches, bends):
     """Fill all that is known of a box of joint values about q (k,), ``half`` (k,) to each side."""
     view = unpack(chain.numbers, chain.index)
     range_proof.spans(view, chain, half, widths, chords)
-    link_pair.place_links(view, q)
+    kinematics.place_links(view, q)
     range_proof.fill_reaches(view, chain, chords, reaches)
     range_proof.fill_bends(view, chain, widths, reaches, bends)
 

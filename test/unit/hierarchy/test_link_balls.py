@@ -29,7 +29,7 @@ def model():
 
 def placed(model, seed):
     """The packed model where a query has placed it."""
-    model.leaf_segments(model.random_configurations(1, seed)[0])
+    model.pair_distances(model.random_configurations(1, seed))
     return windows(*model.work_space())
 
 
