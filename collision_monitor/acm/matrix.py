@@ -42,8 +42,8 @@ class SearchSettings:
 
     seconds: float = setting(
         30.0,
-        "total time for proofs and searches of all pairs, after loading; every pair is sampled in "
-        "any case",
+        "total time for proofs and searches of all pairs, after loading; every pair gets its "
+        "first samples in any case",
     )
     samples: int = setting(
         2000,

@@ -246,7 +246,7 @@ def choose_margins(
     one arm nearly do, their meshes are kept apart instead: by the minimum of 5 mm, two fifths of
     their usual distance, and half of their distance at the start or end of the motion.
 
-    ``yielding``: columns of q that an adjustment may change; None: all of both arms. Pairs that do
+    ``yielding``: columns of q that an adjustment may change; None: all of the arms. Pairs that do
     not depend on them must only be ``danger_distance`` apart. ``ends``: whether the end of
     ``desired`` counts; not for a stream, which goes on, or a prefix, which does not reach it.
     ``leaving``: pairs that may start at less than ``danger_distance``, with their minimum at the

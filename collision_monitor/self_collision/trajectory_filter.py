@@ -121,7 +121,7 @@ def checked_point(
     _, positions = _points_of_arms(desired, arm_joints, robot_joints)
     missing = [name for name in arm_joints if name not in desired.joint_names]
     if missing:
-        raise TrajectoryError(f"does not name {_quoted(missing)}; a stream moves both arms")
+        raise TrajectoryError(f"does not name {_quoted(missing)}; a stream moves all arms")
     return dict(zip(desired.joint_names, positions[0].tolist(), strict=True))
 
 
@@ -164,8 +164,6 @@ def _points_of_arms(
 
 def _quoted(names: Sequence[str]) -> str:
     return shortened([f"'{name}'" for name in names])
-
-
 
 
 # -- the filter --
@@ -384,7 +382,7 @@ class TrajectoryFilter:
         if others:
             raise TrajectoryError(
                 f"does not name {shortened(others)}, which an earlier trajectory still moves "
-                f"{how}: name both arms, or wait"
+                f"{how}: name these joints too, or wait"
             )
 
     # -- the adjustment --

@@ -134,7 +134,7 @@ def test_further_fields_must_fit_or_be_empty():
         check(extras={"velocities": [4, 4], "accelerations": [4, 3]})
 
 
-def test_a_point_of_a_stream_names_every_joint_of_both_arms_in_any_order():
+def test_a_point_of_a_stream_names_every_joint_of_all_arms_in_any_order():
     names = ARMS[::-1]
     point = DesiredTrajectory(names, [0.02], [[1.0, 2.0, 3.0, 4.0]])
     wanted = dict(zip(names, (1.0, 2.0, 3.0, 4.0), strict=True))
@@ -146,7 +146,7 @@ def test_a_point_of_a_stream_names_every_joint_of_both_arms_in_any_order():
     [
         (ARMS, [0.0, 0.1], [HERE, THERE], "has 2 points"),
         (ARMS, [], [], "has 0 points"),
-        (ARMS[:3], [0.1], [HERE[:3]], "does not name 'l2'"),
+        (ARMS[:3], [0.1], [HERE[:3]], "does not name 'l2'; a stream moves all arms"),
         ((*ARMS, "torso"), [0.1], [[*HERE, 0.4]], "'torso', which no arm has"),
         (ARMS, [0.1], [NAN_ROW], "'r2' are nan"),
         (ARMS, [-0.1], [HERE], "-0.1 s after the start"),

@@ -135,7 +135,10 @@ def test_an_arm_that_is_slower_than_planned_is_still_under_way():
     cell = Slow()
     assert all(cell.at(t, t / 8.0) for t in np.arange(0.0, 7.9, 0.05))
     desired = DesiredTrajectory(JOINTS[:2], (0.0, 2.0), (FAR[:2], FARTHER[:2]))
-    says = "does not name l_x, l_y, which an earlier trajectory still moves to its goal, later than"
+    says = (
+        "does not name l_x, l_y, which an earlier trajectory still moves to its goal, later than "
+        "planned: name these joints too, or wait"
+    )
     with pytest.raises(TrajectoryError, match=says):
         cell.filter.job(desired, 0.0, SETTINGS, CLOCK + 7.85, NOW + 7.85)
     assert cell.at(8.0, 1.0)
