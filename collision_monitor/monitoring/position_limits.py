@@ -141,7 +141,8 @@ class MimicWatch:
             elif now - self._apart_since.setdefault(name, now) >= MOMENT:
                 text = (
                     f"mimic joint '{name}' is at {positions[entry]:.4g}, but its leader "
-                    f"'{self._joint_names[leader]}' gives it {expected:.4g}: distances are of that"
+                    f"'{self._joint_names[leader]}' gives it {expected:.4g}: distances are "
+                    "those of the leader's position"
                 )
         return text
 

@@ -99,7 +99,8 @@ def test_a_mimic_joint_away_from_its_leader_is_a_warning():
     assert found[4].level == Level.OK  # it may follow late
     assert (found[-1].level, found[-1].cause, found[-1].safe) == (Level.WARN, "position", True)
     assert found[-1].message.startswith(
-        "mimic joint 'second' is at 0.7, but its leader 'first' gives it -0.3"
+        "mimic joint 'second' is at 0.7, but its leader 'first' gives it -0.3: distances are "
+        "those of the leader's position"
     )
 
 
