@@ -50,8 +50,8 @@ class Measured(NamedTuple):
     """Distances at one configuration.
 
     Attributes:
-        nearest: a pair of which the distance is known: the nearest with or without an object of
-            the live scene. Pairs near by design may be nearer.
+        nearest: the nearest pair without an object of the live scene, or with one if that is
+            nearer. Pairs near by design may be nearer: they are not measured yet.
         exact: gives exact distances of further pairs; without it leaf distances are used.
         points: gives nearest points of pairs; without it those of their leaves are used.
         path_seconds: CPU time for exact distances on the braking path; none begins later.
@@ -93,15 +93,27 @@ class ExactLevel:
             return self.search(inputs, measured, holds)
         # After a cycle inside, only pairs that are near now are searched: one probably decides.
         count = paths.coarse_search(inputs, now=inside >= 0)
+        if self._one_decides(inputs, measured, count, number, number if is_inside else inside):
+            return 1
+        return self.search(inputs, measured, holds, None if inside >= 0 else count)
+
+    def _one_decides(
+        self, inputs: BrakingInputs, measured: Measured, count: int, number: int, first: int
+    ) -> bool:
+        """Whether one of the candidates is too close now, and does not move away.
+
+        The nearest of these is then the only candidate. ``number``: the pair that is measured
+        already, ``first``: the one that is measured first.
+        """
+        paths = self._paths
         candidates = paths.candidates[:count]
         pairs = candidates[:, PAIR].astype(int)
-        candidates[pairs == number, DISTANCE] = nearest.distance
+        candidates[pairs == number, DISTANCE] = measured.nearest.distance
         stop = paths.classes.thresholds[pairs, 0]
         matters = ~(candidates[:, DISTANCE] > stop)
         candidates, pairs, stop = candidates[matters], pairs[matters], stop[matters]
-        first = pairs == (number if is_inside else inside)
-        order = np.argsort(np.where(first, -np.inf, candidates[:, DISTANCE] - stop))
-        # A contact decides alone; otherwise there may be one among the others.
+        order = np.argsort(np.where(pairs == first, -np.inf, candidates[:, DISTANCE] - stop))
+        # The first pair decides alone if its shapes touch; otherwise all are measured.
         for which, enough in ((order[:1], 0.0), (order, np.inf)):
             if (rest := which[pairs[which] != number]).size:
                 none = np.full(len(rest), np.inf)
@@ -119,8 +131,8 @@ class ExactLevel:
                 deciding = some[some[:, DISTANCE].argmin()]
                 deciding[LEAST] = deciding[DISTANCE]
                 paths.candidates[0], self._inside = deciding, int(deciding[PAIR])
-                return 1
-        return self.search(inputs, measured, holds, None if inside >= 0 else count)
+                return True
+        return False
 
     def _set_rates(
         self, inputs: BrakingInputs, measured: Measured, candidates: np.ndarray,
