@@ -20,7 +20,7 @@ from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy.query import Clearance, warm_up
 from collision_monitor.mesh_distance.mesh_tree import Hierarchy
 from collision_monitor.model.left_out_pairs import meeting_around_turns, pairs_to_leave_out
-from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_design
+from collision_monitor.model.near_by_design import MinimumDistance, near_by_design
 from collision_monitor.model.pair_queries import PairQueries, two_ranks
 from collision_monitor.model.pair_selection import PairRules, PairSelection
 from collision_monitor.model.sampled_distances import SampledDistances, reach_for, sampled_distances
@@ -217,7 +217,7 @@ class CollisionModel(PairQueries):
             by_design = near_by_design(self, STOP_DISTANCE, WARN_DISTANCE, exact)
             warn = defaults.of(self.pairs, near=by_design)[:, 1]
             near = {*by_design, *self.sampled_distances(exact).constant}
-            queries = self._not_by_design[exact] = DistanceNotByDesign(self, near, warn, exact)
+            queries = self._not_by_design[exact] = MinimumDistance(self, near, warn, exact)
         return queries.of(q, np.inf if exact else -np.inf, any_contact)
 
     def sampled_distances(self, exact: bool = True, beyond: float = 0.0) -> SampledDistances:
@@ -326,4 +326,4 @@ class CollisionModel(PairQueries):
     def _pack(self) -> None:
         super()._pack()
         self._sampled: dict[tuple[bool, float], SampledDistances] = {}
-        self._not_by_design: dict[bool, DistanceNotByDesign] = {}
+        self._not_by_design: dict[bool, MinimumDistance] = {}

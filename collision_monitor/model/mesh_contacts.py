@@ -101,12 +101,11 @@ class LinkContacts:
         return depth
 
     def place_part(self) -> float:
-        """How far contacts are apart, as a part of the size of the link for which that is less.
+        """How far apart the places of contact are, relative to the size of a link.
 
-        Largest distance of a place of contact from the median place, over the radius of a ball
-        around the link; 0 if
-        surfaces never cross. Links that meet at one place have a small part on one of both links:
-        around a wheel that turns in a frame, contacts are all over the wheel, but not the frame.
+        For each link: the largest distance of a place of contact from the median place, divided by
+        the radius of a ball around the link. The smaller of both counts; 0 if surfaces never cross.
+        If a wheel turns in a frame, contacts are all over the wheel, but at one place of the frame.
         """
         places = [place for index in range(len(self)) if self.meet(index)
                   for place in self._places(index)]  # fmt: skip

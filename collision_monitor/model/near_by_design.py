@@ -131,13 +131,14 @@ def near_by_design(
     return near_pairs
 
 
-class DistanceNotByDesign:
-    """Smallest distances of a model without pairs that are near by design, for one thread.
+class MinimumDistance:
+    """Measures the minimum distance of a model, for one thread.
 
-    If all pairs are near by design, all count.
+    A pair that is near by design counts only within its own warning distance. If all pairs are near
+    by design, all count.
 
     Attributes:
-        left_out: indices of the pairs that only count within their warning distance.
+        near_by_design: indices of the pairs that only count within their warning distance.
         others: the model with only the pairs that always count.
     """
 
@@ -153,16 +154,16 @@ class DistanceNotByDesign:
             exact: whether shapes are measured, too.
         """
         self._model, self._exact = model, exact
-        self.left_out: list[int] = sorted(set(near)) if len(near) < len(model.pairs) else []
-        pairs = [model.pairs[index] for index in self.left_out]
-        self._limits = np.asarray(warn, dtype=float)[self.left_out]
+        self.near_by_design = sorted(set(near)) if len(near) < len(model.pairs) else []
+        pairs = [model.pairs[index] for index in self.near_by_design]
+        self._limits = np.asarray(warn, dtype=float)[self.near_by_design]
         self._single: dict[tuple[str, str], Any] = {}
         self._those, self.others = (
             (self._twin(pairs), self._twin(set(model.pairs).difference(pairs)))
             if pairs else (None, model)
         )  # fmt: skip
         self._rows = np.full(len(model.pairs), -1, dtype=np.int64)
-        self._rows[self.left_out] = np.arange(len(pairs))
+        self._rows[self.near_by_design] = np.arange(len(pairs))
 
     def _twin(self, pairs: Collection[tuple[str, str]]) -> Any:
         twin = self._model.twin(pairs)

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers of the rules by which pairs are left out, or are near by design.
 
-The first twelve are those of the rules that docs/behaviour.md states, the others say how distances
-are sampled. The numbers were tuned on 41 vendor robots
+The rules are in docs/behaviour.md. The numbers were tuned on 41 vendor robots
 (benchmarks/vendor_robots.py): no contact is missed there, and hardly an alarm is without cause.
 """
 

@@ -336,7 +336,7 @@ class Monitor:
 
     @property
     def not_counted(self) -> list[tuple[str, str]]:
-        """Pairs of which `MonitorState.distance` is only within their warning distances."""
+        """Pairs that count for `MonitorState.distance` only within their warning distances."""
         return self._distances.not_counted
 
     def distances(self) -> np.ndarray:

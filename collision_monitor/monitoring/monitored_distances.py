@@ -120,36 +120,36 @@ class MonitoredDistances:
 
     def _nearest(self, q: np.ndarray) -> Clearance:
         """The nearest of the pairs that count in any case, with an object or without."""
-        by_design, within = self._behaviour.by_design, self._exact_within
+        minimum, within = self._behaviour.minimum_distance, self._exact_within
         objects = None if self._live is None else self._live.distance(q)
         if objects is not None and objects.distance <= within:
             objects = self._live.distance(q, exact=True)
         if objects is not None and not self._model.pairs:
             return objects
-        own = nearest_clearance(self._model if by_design is None else by_design.others, q, within)
+        own = nearest_clearance(self._model if minimum is None else minimum.others, q, within)
         # Written so that NaN counts.
         return own if objects is None or not own.distance > objects.distance else objects
 
     def counted(self, q: np.ndarray, nearest: Clearance) -> Clearance:
         """``nearest``, or a pair that counts since it is within its own warning distance."""
-        by_design = self._behaviour.by_design
-        if by_design is None:
+        minimum = self._behaviour.minimum_distance
+        if minimum is None:
             return nearest
         near, within = self._behaviour.near, self._exact_within
         if near is not None and not len(near):
             return nearest
-        clearance = by_design.with_near(q, nearest, within, near)
+        clearance = minimum.with_near(q, nearest, within, near)
         if self._behaviour.decision.distance <= 0.0 < clearance.distance:
             # Only leaves were in contact, as time ran out; no other pair was searched.
-            clearance = by_design.with_near(q, nearest, within)
+            clearance = minimum.with_near(q, nearest, within)
         return clearance
 
     @property
     def not_counted(self) -> list[tuple[str, str]]:
         """Pairs that only count within their warning distances."""
-        by_design = self._behaviour.by_design
-        left_out = () if by_design is None else by_design.left_out
-        return [self._model.pairs[index] for index in left_out]
+        minimum = self._behaviour.minimum_distance
+        near = () if minimum is None else minimum.near_by_design
+        return [self._model.pairs[index] for index in near]
 
     def of_pairs(self, q: np.ndarray) -> np.ndarray:
         """Signed distances (pairs,) of the pairs of the model and the live scene, metres."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_design
+from collision_monitor.model.near_by_design import MinimumDistance, near_by_design
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.viewer.clearance_display import (
     SECONDS,
@@ -313,13 +313,13 @@ class Page:
         self._model = model
         warn = np.array([self._near.get(pair, self._warn) for pair in model.pairs])
         near = [k for k, pair in enumerate(model.pairs) if pair in self._near]
-        self._by_design = DistanceNotByDesign(model, near, warn)
+        self._minimum = MinimumDistance(model, near, warn)
 
     def _measure(self) -> None:
         model, q = self._model, self.configuration
         if model.pairs:
             began = time.perf_counter()
-            self._clearance = self._by_design.of(q)
+            self._clearance = self._minimum.of(q)
             self._microseconds = 1e6 * (time.perf_counter() - began)
         else:
             self._clearance = None

@@ -12,7 +12,7 @@ from support.robots import robots
 from support.ros.browser import Tab, chromium
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_design
+from collision_monitor.model.near_by_design import MinimumDistance, near_by_design
 from collision_monitor.motion import Motion
 from collision_monitor.viewer.page import Page
 
@@ -60,7 +60,7 @@ def not_by_design(model, stop, warn):
     def clearance(model, q):
         rows = [k for k, pair in enumerate(model.pairs) if pair in near]
         least = np.array([near.get(pair, warn) for pair in model.pairs])
-        return DistanceNotByDesign(model, rows, least).of(q)
+        return MinimumDistance(model, rows, least).of(q)
 
     return clearance
 

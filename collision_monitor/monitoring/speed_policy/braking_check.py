@@ -118,10 +118,10 @@ class BrakingCheck:
 
     @property
     def near(self) -> np.ndarray | None:
-        """(k,) pairs of the model at the last decision, with all within their warning distance.
+        """(k,) pairs of the model that were within their warning distance at the last decision.
 
-        One in contact may be the only one. None if they are not known: others are not searched if
-        a pair is too close.
+        A pair in contact is the only one if no other was searched. None if all that is known is a
+        pair that is too close, but apart: others may be nearer.
         """
         if self._count == 0:
             return _NO_PAIRS

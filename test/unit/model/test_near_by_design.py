@@ -12,7 +12,7 @@ from support.robots.toys import joint, link
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model.leaf_queries import nearest_clearance
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.near_by_design import DistanceNotByDesign
+from collision_monitor.model.near_by_design import MinimumDistance
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
@@ -109,7 +109,7 @@ def test_only_pairs_that_may_be_near_are_measured_for_the_number():
     first, second, third = np.argsort(model.distances(q, exact=True))[:3].tolist()
     warn = np.zeros(len(model.pairs))
     warn[second] = np.inf
-    queries = DistanceNotByDesign(model, {first, second}, warn, exact=True)
+    queries = MinimumDistance(model, {first, second}, warn, exact=True)
     nearest = nearest_clearance(queries.others, q, np.inf)
     assert set(nearest.links) == set(model.pairs[third])
     for among, expected in ((None, second), ([first, second, third], second), ([first], third)):
@@ -117,7 +117,7 @@ def test_only_pairs_that_may_be_near_are_measured_for_the_number():
         counted = queries.with_near(q, nearest, np.inf, known)
         assert set(counted.links) == set(model.pairs[expected])
     warn[first] = np.inf  # of several within their warning distances the nearest counts
-    queries = DistanceNotByDesign(model, {first, second}, warn, exact=True)
+    queries = MinimumDistance(model, {first, second}, warn, exact=True)
     assert set(queries.with_near(q, nearest, np.inf).links) == set(model.pairs[first])
 
 

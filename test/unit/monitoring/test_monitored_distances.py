@@ -9,7 +9,7 @@ import pytest
 from support.robots.toys import box_and_ball_on_slides
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.near_by_design import DistanceNotByDesign
+from collision_monitor.model.near_by_design import MinimumDistance
 from collision_monitor.monitoring.monitored_distances import MonitoredDistances
 from collision_monitor.monitoring.speed_policy.decision import Decision
 
@@ -29,10 +29,10 @@ def test_a_contact_counts_beside_a_pair_that_only_seemed_to_be_in_contact():
     leaves, shapes = (model.distances(q, exact=exact) for exact in (False, True))
     assert leaves[seeming] < 0.0 < 0.02 < shapes[seeming] and shapes[contact] < 0.0
     limits = np.full(len(model.pairs), 0.02)
-    by_design = DistanceNotByDesign(model, {seeming: None, contact: None}, limits, True)
+    minimum = MinimumDistance(model, {seeming: None, contact: None}, limits, True)
     decision = Decision(inside=True, stop=True, pair=seeming, distance=float(leaves[seeming]))
     behaviour = SimpleNamespace(
-        by_design=by_design, near=np.array([seeming]), exact_within=0.02, decision=decision
+        minimum_distance=minimum, near=np.array([seeming]), exact_within=0.02, decision=decision
     )
     distances = MonitoredDistances(model, None, behaviour)
     distances.use("auto")

@@ -10,10 +10,7 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.monitoring.speed_policy.speed_policy import (
-    CommandedDirection,
-    EscapeDirection,
-)
+from collision_monitor.monitoring.speed_policy.directions import CommandedDirection, EscapeDirection
 
 MODEL = planar_model(ball("post", 0.5, 0.0, 0.1), ball("stone", 0.9, -0.3, 0.1))
 ESCAPE = EscapeDirection(Proximity(MODEL))
