@@ -201,7 +201,7 @@ def generate_launch_description() -> LaunchDescription:
             parts.controller_topic(),
             *[parts.argument(name, "", text) for name, text in parts.ADJUSTMENT.items()],
             parts.switch("headless", False, "start Gazebo without its window"),
-            parts.switch("self_collision", True, "start the node self_collision in front"),
+            parts.switch("self_collision", True, "start self_collision before the controllers"),
             *parts.view_arguments(),
             parts.argument("log_level", "info", "debug, info, warn, error or fatal"),
             OpaqueFunction(function=everything),

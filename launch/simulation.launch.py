@@ -72,12 +72,12 @@ def generate_launch_description() -> LaunchDescription:
                 "YAML file with the parameters of the simulation",
             ),
             *[parts.argument(name, parts.share(*file), TEXT[name]) for name, file in ROBOT.items()],
-            parts.argument("start_positions", "", "joint=value,... where it stands at first"),
+            parts.argument("start_positions", "", "start positions, joint=value,...; others: 0"),
             parts.argument(
-                "real_time_factor", "1.0", "how much faster than the clock on the wall it goes"
+                "real_time_factor", "1.0", "maximum speed relative to real time"
             ),
-            parts.switch("monitor", True, "start the monitor, and stop where it says so"),
-            parts.switch("self_collision", False, "start the node self_collision in front"),
+            parts.switch("monitor", True, "start the monitor, and obey its speed scale"),
+            parts.switch("self_collision", False, "start self_collision in front of the arms"),
             parts.argument("method", "", parts.ADJUSTMENT["method"]),
             *parts.view_arguments(),
             parts.argument("log_level", "info", "debug, info, warn, error or fatal"),

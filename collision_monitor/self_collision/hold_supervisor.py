@@ -173,7 +173,7 @@ class HoldSupervisor:
         zero_state_confirmation: float = MonitorSettings.zero_state_confirmation,
         watchdogs: Watchdogs | None = None,
     ) -> None:
-        """Distances are in metres; d_saf and d_dan are totals for both arms.
+        """``safe_distance`` is d_saf and ``danger_distance`` d_dan, metres.
 
         ``watchdogs``: those of a node, if it keeps them for several robots.
 
