@@ -201,6 +201,19 @@ def test_parameters_of_commands_exist():
                 assert name in known, f"{page.name}: {line}"
 
 
+def test_arguments_of_launch_files_exist():
+    """``name:=value`` without -p or -r before it."""
+    sources = [*(ROOT / "launch").glob("*.py"), ROOT / "collision_monitor/nodes/launch_parts.py"]
+    text = "\n".join(text_of(path) for path in sources)
+    known = set(re.findall(r'\b(?:argument|switch)\(\s*"(\w+)"', text))
+    known |= set(re.findall(r'^    "(\w+)": \(', text, re.MULTILINE))  # ROBOT and the like
+    assert {"urdf", "rviz", "scene", "controller_action", "visual_meshes", "fixed_frame"} <= known
+    for page in PAGES:
+        for line in code_lines(page):
+            for option, name in re.findall(r"(-[pr] )?(?<![\w/.~])(\w+):=", line):
+                assert option or name in known, f"{page.name}: {line}"
+
+
 def test_the_page_of_parameters_is_what_the_nodes_declare():
     pytest.importorskip("rclpy", reason="rclpy is not installed")
     assert runpy.run_path(str(ROOT / "docs/make_parameters.py"))["main"](["--check"]) == 0
