@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lower and upper bounds of the clearance of every pair of links along a motion, by bisection.
 
-Time is divided into bins. The distance of each pair is measured at instants of every bin, which
-gives an upper bound of the minimum; `pair_sweep` gives a lower bound in between. A piece of a bin
-is halved only for pairs whose bounds are not close enough (`target_of`). A scan brackets the
-minimum of every pair in every bin, or it certifies that all pairs keep their limits and ends at the
-first that does not (`Precision.ends`).
+Time is divided into bins. The distance of each pair is measured at instants of every bin, between
+leaves or between shapes, which gives an upper bound of the minimum; `pair_sweep` and `shape_sweep`
+give a lower bound in between. A piece of a bin is halved only for pairs whose bounds are not close
+enough (`target_of`). A scan brackets the minimum of every pair in every bin, or it certifies that
+all pairs keep their limits and ends at the first that does not (`Precision.ends`).
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.array_views import lend
+from collision_monitor.common.array_views import lend, work_space
 from collision_monitor.common.compiled import (
     FALSE,
     TRUE,
-    ZERO,
     inlined_kernel,
     offline_kernel,
     small_kernel,
 )
 from collision_monitor.continuous.pair_sweep import ball_bound, pair_bound
 from collision_monitor.continuous.scan_space import ScanTables, path_of, set_out, sweep_of
-from collision_monitor.geometry.segments import ROUNDING, capsule_witness
-from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.continuous.shape_sweep import hull_bound, shape_distance, unpack_tables
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import nearest_of_links
 
@@ -46,7 +45,7 @@ class Minima(NamedTuple):
 
     Attributes:
         best: (pairs,) metres.
-        leaves: (pairs, 2) the leaves with this distance.
+        leaves: (pairs, 2) the leaves with this distance, -1 if it is one of shapes.
         times: (pairs,) seconds.
         hints: (pairs, 2) two leaves of each pair that were nearest last.
     """
@@ -100,6 +99,8 @@ class Precision(NamedTuple):
         instant: a piece of at most this length is not halved, seconds.
         ends: whether only the first threshold of a pair counts, and the scan ends where the first
             pair does not keep it.
+        most: after so many measurements of pairs no piece is halved.
+        depth_share, depth_bin_share: the shares of depths of contact, if more.
     """
 
     accuracy: float
@@ -108,11 +109,14 @@ class Precision(NamedTuple):
     resolution: float
     instant: float = 0.0
     ends: bool = False
+    most: int = 2**62
+    depth_share: float = 0.0
+    depth_bin_share: float = 0.0
 
 
-def certifying(resolution: float, instant: float) -> Precision:
+def certifying(resolution: float, instant: float, most: int = 2**62) -> Precision:
     """Return the precision of a scan that ends at the first pair that does not keep its limit."""
-    return Precision(0.0, 0.0, 0.0, resolution, instant, True)
+    return Precision(0.0, 0.0, 0.0, resolution, instant, True, most)
 
 
 # Arrays that pass from kernel to kernel are not counted: that would take half of the time.
@@ -139,9 +143,14 @@ def target_of(precision, limits, p, upper, best):
         return limits[p, 0]
     if upper == np.inf:
         return upper
-    target = upper - precision.accuracy - precision.bin_share * abs(upper)
-    slack = precision.accuracy if best <= 0.0 else min(precision.accuracy, 0.5 * best)
-    target = max(target, best - slack - precision.share * abs(best))
+    share, bin_share = precision.share, precision.bin_share
+    slack = min(precision.accuracy, 0.5 * best)
+    if best <= 0.0:
+        slack = precision.accuracy
+        share = max(share, precision.depth_share)
+        bin_share = max(bin_share, precision.depth_bin_share)
+    target = upper - precision.accuracy - bin_share * abs(upper)
+    target = max(target, best - slack - share * abs(best))
     for m in range(limits.shape[1]):
         if limits[p, m] <= upper:
             target = max(target, limits[p, m])
@@ -184,8 +193,8 @@ def measure(numbers, index, space, motion, chosen, times, q, minima):
 
 
 @inlined_kernel
-def _bound_pair(view, sweep, piece, place, precision, limits, minima, bounds, query):
-    """Return (state, lower bound, distance) of a pair in a piece of a bin, metres.
+def _bound_leaves(view, sweep, piece, place, precision, limits, minima, bounds, query):
+    """Return (state, lower bound, distance) of the leaves of a pair in a piece of a bin, metres.
 
     ``piece``: centre and half length in seconds, and whether it may be halved. ``place``: bin,
     column and pair. The distance is that measured at the centre, or a bound of it. FINISHED: the
@@ -224,6 +233,53 @@ def _bound_pair(view, sweep, piece, place, precision, limits, minima, bounds, qu
 
 
 @offline_kernel
+def _bound_shapes(view, sweep, shapes, piece, place, precision, limits, minima, bounds, query):
+    """As `_bound_leaves`, of shapes: windows as of `unpack_tables`, and what is known by leaves."""
+    time, half, may_halve = piece
+    b, m, p = place
+    shapes, by_leaves = shapes
+    i, j, normal = minima.hints[p, 0], minima.hints[p, 1], work_space(time, 1, 3)
+    bound, travel = ball_bound(view, sweep, p, query)
+    target = target_of(precision, limits, p, bounds.ups[b, m], minima.best[p])
+    distance = np.inf
+    if target == np.inf:  # what has to be proved is not known before something is measured
+        distance = shape_distance(view, shapes, p, i, j, np.inf, np.inf, normal)
+        _update_bin(bounds, minima, b, m, p, distance, -1, -1, time)
+        target = target_of(precision, limits, p, bounds.ups[b, m], minima.best[p])
+    bound = max(bound, by_leaves[b, m])
+    if bound >= target:
+        return FINISHED, bound, distance
+    bound, travel = pair_bound(view, sweep, p, travel, target, i, j, TRUE, query)
+    if travel < 0.0:
+        return FINISHED, bound, distance
+    if distance == np.inf:
+        limit = target + travel + 2.0 * ROUNDING
+        enough = max(target, 0.0) if precision.ends else np.inf
+        distance = shape_distance(view, shapes, p, i, j, limit, enough, normal)
+        if distance < limit:
+            _update_bin(bounds, minima, b, m, p, distance, -1, -1, time)
+    if precision.ends and distance < target:
+        return TOO_NEAR, distance, distance
+    bound = max(bound, min(target, distance - travel - ROUNDING))
+    if bound < target and distance > 0.0:
+        bound = max(bound, hull_bound(view, sweep, shapes, p, normal, query))
+    if bound >= target_of(precision, limits, p, bounds.ups[b, m], minima.best[p]):
+        return FINISHED, bound, distance
+    may_halve = may_halve and travel > precision.resolution and 2.0 * half > precision.instant
+    return OPEN if may_halve else UNDECIDED, bound, distance
+
+
+@inlined_kernel
+def _bound_pair(view, sweep, shapes, piece, place, precision, limits, minima, bounds, query):
+    """`_bound_leaves` without ``shapes``, else `_bound_shapes`."""
+    if shapes is None:
+        return _bound_leaves(view, sweep, piece, place, precision, limits, minima, bounds, query)
+    return _bound_shapes(
+        view, sweep, shapes, piece, place, precision, limits, minima, bounds, query
+    )
+
+
+@offline_kernel
 def _halve(times, row):
     """Replace the piece in ``row`` by its halves in ``row`` and the next, the earlier one last."""
     half = 0.5 * times[row, 1]
@@ -233,21 +289,27 @@ def _halve(times, row):
 
 @offline_kernel
 def scan(
-    numbers, index, space, motion, edges, chosen, limits, precision, q, minima, bounds
+    numbers, index, tables, space, motion, bins, chosen, limits, precision, q, minima, bounds
 ):  # fmt: skip
     """Write ``bounds`` of the minimum distance of every chosen pair in every bin.
 
-    ``numbers`` and ``index`` are the packed model, ``space`` and ``motion`` as in `scan_space`.
-    ``edges`` (bins + 1,) seconds; ``chosen`` (pairs,) indices of pairs; ``limits`` (pairs of the
-    model, m) thresholds in metres, inf for none. ``q`` (nq,) holds the positions of joints
-    that do not move; the others are written. ``minima`` is updated.
+    ``numbers`` and ``index`` are the packed model, ``tables`` its `ShapeTables`, or None to measure
+    leaves, ``space`` and ``motion`` as in `scan_space`. ``bins`` (bins, 2) begin and end, seconds;
+    ``chosen`` (pairs,) indices of pairs; ``limits`` (pairs of the model, m) thresholds in metres,
+    inf for none. ``q`` (nq,) holds the positions of joints that do not move; the others are
+    written. ``minima`` is updated.
 
-    Returns (state, time, pair, distance, configurations queried, pairs measured at one). The state
-    is FINISHED, unless ``precision.ends``. TOO_NEAR: the pair is nearer than its threshold at this
-    time. UNDECIDED: it keeps it then, but no bound can decide: it is within ``resolution`` of it,
-    or the piece is no longer than ``instant``. Pieces are searched in the order of time: up to that
-    piece every pair keeps its threshold.
+    Returns (state, piece, pair, distance, configurations queried, pairs measured at one). The state
+    is FINISHED, unless ``precision.ends``. TOO_NEAR: the pair is nearer than its threshold in the
+    middle of the piece (middle and half length, seconds). UNDECIDED: it keeps it there, but no
+    bound can decide: it is within ``resolution`` of it, the piece is no longer than ``instant``, or
+    ``most`` was measured. Pieces are searched in the order of time: before that piece every pair
+    keeps its threshold.
     """
+    if tables is None:
+        shapes = None
+    else:
+        shapes = unpack_tables(tables), lend(tables.by_leaves)
     view, path = unpack(numbers, index), path_of(motion)
     sweep = sweep_of(view, space)
     limits, minima, bounds = lend(limits), _lent_minima(minima), _lent_bounds(bounds)
@@ -261,10 +323,10 @@ def scan(
     for m in range(len(chosen)):
         active[0, m] = m
     query, looks = 0, 0
-    for b in range(len(edges) - 1):
+    for b in range(len(bins)):
         for m in range(len(chosen)):
             lows[b, m] = ups[b, m] = np.inf
-        times[0, 0], times[0, 1] = 0.5 * (edges[b] + edges[b + 1]), 0.5 * (edges[b + 1] - edges[b])
+        times[0, 0], times[0, 1] = 0.5 * (bins[b, 0] + bins[b, 1]), 0.5 * (bins[b, 1] - bins[b, 0])
         depths[0], size = 0, 1
         while size > 0:
             size -= 1
@@ -276,16 +338,16 @@ def scan(
             for n in range(counts[depth]):
                 m = active[depth, n]
                 p = chosen[m]
+                piece = (time, half, depth < DEPTH and looks < precision.most)
                 state, bound, distance = _bound_pair(
-                    view, sweep, (time, half, depth < DEPTH), (b, m, p), precision, limits,
-                    minima, bounds, query,
-                )  # fmt: skip
+                    view, sweep, shapes, piece, (b, m, p), precision, limits, minima, bounds, query
+                )
                 if state == OPEN:
                     active[depth + 1, left] = m
                     left += 1
                     continue
                 if state != FINISHED and precision.ends:
-                    return state, time, p, distance, query, looks
+                    return state, (time, half), p, distance, query, looks
                 if state == UNDECIDED:
                     bounds.doubts[b, m] = time
                 lows[b, m] = min(lows[b, m], bound)
@@ -294,32 +356,4 @@ def scan(
                 depths[size] = depths[size + 1] = depth + 1
                 _halve(times, size)
                 size += 2
-    return FINISHED, edges[len(edges) - 1], -1, np.inf, query, looks
-
-
-# -- bounds for one pair --
-
-
-@offline_kernel
-def interval_leaf_bound(numbers, index, space, motion, time, half, p, target, q):
-    """Return (bound, travel) of pair p for ``half`` s around ``time``, by its leaves.
-
-    ``bound``: lower bound of the distance, metres. ``travel``: maximum approach of any two leaves
-    that are not certified to keep ``target``; -1 if all are. Writes the configuration to q.
-    """
-    view, path = unpack(numbers, index), path_of(motion)
-    sweep = sweep_of(view, space)
-    rates = np.zeros((len(q), 3))
-    set_out(view, space, path, sweep, time, half, q, rates)
-    _, travel = ball_bound(view, sweep, p, ZERO)
-    a, b = view.links[view.pairs[p, 0], 0], view.links[view.pairs[p, 1], 0]
-    return pair_bound(view, sweep, p, travel, target, a, b, TRUE, ZERO)
-
-
-@offline_kernel
-def witness(numbers, index, q, i, j):
-    """Return `capsule_witness` of leaves i and j at configuration q."""
-    view = unpack(numbers, index)
-    forward_kinematics(view, q)
-    place_leaves(view, view.moving_leaves)
-    return capsule_witness(view.ends, view.radii, i, j)
+    return FINISHED, (bins[len(bins) - 1, 1], 0.0), -1, np.inf, query, looks

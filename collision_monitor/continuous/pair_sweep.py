@@ -21,13 +21,13 @@ import numpy as np
 
 from collision_monitor.common.compiled import ONE, ZERO, offline_kernel
 from collision_monitor.geometry.segments import ROUNDING, capsule_distance, capsule_witness
-from collision_monitor.hierarchy.kinematics import point_rate
+from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves, point_rate
 from collision_monitor.hierarchy.link_balls import (
     link_gap,
     surely_farther,
     surely_farther_from_link,
 )
-from collision_monitor.hierarchy.packed import PRISMATIC
+from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 
 # -- travel of the points of a leaf in a piece of motion: for each leaf and each joint --
 #
@@ -239,3 +239,12 @@ def pair_bound(view, sweep, p, travel, target, hint_i, hint_j, every, query):
                         return bound - ROUNDING, approach
                     longest = max(longest, approach)
     return least - ROUNDING, longest
+
+
+@offline_kernel
+def witness(numbers, index, q, i, j):
+    """Return `capsule_witness` of leaves i and j at configuration q."""
+    view = unpack(numbers, index)
+    forward_kinematics(view, q)
+    place_leaves(view, view.moving_leaves)
+    return capsule_witness(view.ends, view.radii, i, j)

@@ -202,9 +202,11 @@ def set_firsts(numbers, index, space, pairs):
 
 
 @offline_kernel
-def last_sweep(view, space):
-    """Return the `Sweep` of a model as windows, unchanged."""
+def sweep_of(view, space):
+    """Return the `Sweep` of a model as windows, of which no row is filled."""
     joints, row_count = len(view.joint_table), len(space.filled)
+    for row in range(row_count):
+        space.filled[row] = -1
     return Sweep(
         borrow(space.firsts, 0, len(view.pairs), 2),
         borrow(space.filled, 0, row_count, 1),
@@ -213,14 +215,6 @@ def last_sweep(view, space):
         borrow(space.stray, 0, row_count, joints),
         borrow(space.bend, 0, row_count, joints),
     )
-
-
-@offline_kernel
-def sweep_of(view, space):
-    """Return the `Sweep` of a model, of which no row is filled."""
-    for row in range(len(space.filled)):
-        space.filled[row] = -1
-    return last_sweep(view, space)
 
 
 @offline_kernel

@@ -91,7 +91,7 @@ def list_near(view, shapes, state, limit):
 
 
 @kernel
-def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, enough, nearest, points):
+def measure_pair(view, shapes, state, data, pair, limit, spare, overlap, enough, nearest, points):
     """`pair_distance` of a pair; the result is kept for the next query.
 
     ``overlap``: whether the leaves of the pair overlap. ``enough`` as in `nearest_triangles`. The
@@ -175,7 +175,7 @@ def nearest_pair(view, shapes, state, data, every, nearest, points):
         if pair != last:
             limit = min(limit, _guess(view, shapes, state, data, pair, nearest, points))
         if limit == np.inf:
-            limit = _measure_pair(
+            limit = measure_pair(
                 view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, np.inf, nearest, points
             )
     limit = max(limit, 0.0) + ROUNDING
@@ -203,7 +203,7 @@ def nearest_pair(view, shapes, state, data, every, nearest, points):
             left = 0
             continue
         more = 0.0 if pair == last else spare
-        value = _measure_pair(
+        value = measure_pair(
             view, shapes, state, data, pair, best, more, leaves < 0.0, np.inf, candidate, trial
         )
         if value == TOUCH:
@@ -364,7 +364,7 @@ def pair_at(
         )
         if least >= guess - max(loose, _BEYOND_PART * (guess - enough)):
             return max(least, 0.0)
-    value = _measure_pair(
+    value = measure_pair(
         view, shapes, state, data, pair, np.inf, 0.0, TRUE, np.inf, nearest, points
     )
     return 0.0 if value == TOUCH else value
@@ -395,7 +395,7 @@ def measure_pairs(
     points, nearest = work_space(1.0, 3, 3), work_space(bad, 1, 4)
     for row in range(len(which)):
         limit, overlap = asked[0, row], out[row, 0] <= 0.0
-        out[row, 0] = _measure_pair(
+        out[row, 0] = measure_pair(
             view, shapes, state, data, which[row], limit, asked[2, row], overlap, asked[1, row],
             nearest, points,
         )  # fmt: skip

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collision_monitor.model.live.live_scene import LiveScene
 
 
-_ALL = np.array([0.0, 1.0])  # from start to end of a straight motion
+_ALL = np.array([[0.0, 1.0]])  # from start to end of a straight motion
 _CERTIFYING = certifying(RESOLUTION, 0.0)
 
 
@@ -173,8 +173,8 @@ class Proximity:
         for q in (start, end):
             if (bad := first_bad(q)) >= 0:
                 raise self.model.refusal(-2 - bad, q)
-        state, s, pair, distance, _, _ = scan(
-            *self.tables.arrays(), self._scan.space, straight_motion(start, end), _ALL,
+        state, (s, _), pair, distance, _, _ = scan(
+            *self.tables.arrays(), None, self._scan.space, straight_motion(start, end), _ALL,
             np.flatnonzero(limits > -np.inf), limits.reshape(-1, 1), _CERTIFYING,
             np.empty(len(start)), self._scan.minima, self._scan.bounds,
         )  # fmt: skip

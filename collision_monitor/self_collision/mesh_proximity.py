@@ -15,9 +15,8 @@ from collision_monitor.model.proximity import Certificate, Near, Proximity
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import by_position
 from collision_monitor.verification.clearance.clearance_check import Certifier
-from collision_monitor.verification.clearance.mesh_level import ExactLevel, ShapeDecider
-from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule
+from collision_monitor.verification.clearance.shape_scanner import ShapeScanner
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -55,15 +54,14 @@ class MeshProximity(Proximity):
         self._on_meshes = on_meshes
         self._mesh_pairs = np.flatnonzero(on_meshes)
         self._order = self._mesh_pairs.tolist()  # of certificates
-        self._shapes = ShapeDecider(model)
-        self._level = ExactLevel(Scanner(model), self._shapes)
+        self._scanner = ShapeScanner(model)
         self._travel_rates = by_position(model.bodies, model.pair_reach(self._mesh_pairs))
         self._pair_bodies = model.body_numbers[model.pair_links]
 
     @property
     def measured(self) -> int:
         """Number of distances between meshes that were measured for certificates."""
-        return self._shapes.measured
+        return self._scanner.measured
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
         """As `Proximity.near`; one row for each pair on meshes.
@@ -103,7 +101,7 @@ class MeshProximity(Proximity):
         look like one in contact. Unless ``is_exact``, distances above them may be too small.
         """
         limits = np.maximum(limits, 2.0 * ROUNDING)
-        return self._shapes.model.surface_points(q, pairs, limits, None if is_exact else limits)
+        return self._scanner.twin.surface_points(q, pairs, limits, None if is_exact else limits)
 
     def loss(self, columns: np.ndarray) -> np.ndarray:
         """As `Proximity.loss`; finite for pairs on meshes."""
@@ -139,10 +137,10 @@ class MeshProximity(Proximity):
         if pair is None:
             return answer
         asked = motion, pair, float(limits[pair]), 0.0, 1.0, _INSTANT
-        first = self._level.first_below(*asked)
+        first = self._scanner.first_below(*asked)
         if not first < np.inf:
             return Certificate(False, 0.5, pair, float(limits[pair]))
-        distance, _ = self._level.decider(start + first * (end - start), pair, np.inf)
+        distance, _ = self._scanner.measure(start + first * (end - start), pair)
         return Certificate(False, first, pair, max(distance, 0.0))
 
     def keeps_at(self, q: np.ndarray, limits: np.ndarray) -> bool:
@@ -168,7 +166,7 @@ class MeshProximity(Proximity):
         for place, pair in enumerate(self._order):
             if limits[pair] == -np.inf:
                 continue
-            if not self._level.keeps(motion, pair, float(limits[pair]), 0.0, 1.0, _INSTANT):
+            if not self._scanner.keeps(motion, pair, float(limits[pair]), 0.0, 1.0, _INSTANT):
                 # It is likely to fail for similar motions, too.
                 self._order.insert(0, self._order.pop(place))
                 return pair
@@ -176,7 +174,7 @@ class MeshProximity(Proximity):
 
 
 class _Straight:
-    """Schedule for `ExactLevel`: all joints move at constant velocity for one second."""
+    """Schedule for `ShapeScanner`: all joints move at constant velocity for one second."""
 
     def __init__(self, start: np.ndarray, end: np.ndarray) -> None:
         self.rest = start

@@ -17,13 +17,13 @@ import numpy as np
 
 from collision_monitor.common.files import write_text
 from collision_monitor.common.text import shortened
-from collision_monitor.continuous.clearance_scan import RESOLUTION, Precision, witness
+from collision_monitor.continuous.clearance_scan import RESOLUTION, Precision
+from collision_monitor.continuous.pair_sweep import witness
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.check import Outcome, Task, VerificationCheck
-from collision_monitor.verification.clearance.mesh_level import ExactLevel, exact_level
 from collision_monitor.verification.clearance.scanner import (
     LIMITS,
     ONLY_THRESHOLDS,
@@ -38,6 +38,7 @@ from collision_monitor.verification.clearance.schedule import (
     Scheduled,
     moved_relatively,
 )
+from collision_monitor.verification.clearance.shape_scanner import ShapeScanner
 from collision_monitor.verification.clearance.two_level import (
     CODES,
     INSTANT,
@@ -136,26 +137,27 @@ class ClearanceSeries:
 
 
 def _series(
-    scanner: Scanner, level: ExactLevel | None, request: ScanRequest, exact_pairs: Sequence[int]
-) -> ClearanceSeries:
-    """The clearance of all pairs over the motion, by shapes where ``level`` is given."""
+    scanner: Scanner, by_shapes: ShapeScanner | None, request: ScanRequest,
+    exact_pairs: Sequence[int],
+) -> ClearanceSeries:  # fmt: skip
+    """The clearance of all pairs over the motion; by shapes where leaves do not do, if wanted."""
     schedule, pairs, scan = request.schedule, scanner.model.pairs, scanner.scan(request)
     exact = np.zeros(len(pairs), dtype=bool)
-    if level is not None:
+    if by_shapes is not None:
         exact = scan.lows.min(axis=0) < request.limits.max(axis=1)
         exact[np.asarray(exact_pairs, dtype=int)] = True
         columns = np.flatnonzero(exact)
         if len(columns):
-            by_shapes = level.scan(replace(request, pairs=columns))
-            np.maximum(scan.lows[:, columns], by_shapes.lows, out=by_shapes.lows)
-            scan.put(columns, by_shapes)
+            better = by_shapes.scan(replace(request, pairs=columns))
+            np.maximum(scan.lows[:, columns], better.lows, out=better.lows)
+            scan.put(columns, better)
     minima = []
     for pair, (time, leaves) in enumerate(
         zip(scan.times.tolist(), scan.leaves.tolist(), strict=True)
     ):
         q = schedule.configuration(time)
         if exact[pair]:
-            points = level.decider(q, pair, np.inf)[1]
+            points = by_shapes.measure(q, pair)[1]
         else:
             points = np.array(witness(*scanner.arrays, q, *leaves)[1:7]).reshape(2, 3)
         lower, distance = float(scan.lows[:, pair].min()), float(scan.best[pair])
@@ -248,18 +250,18 @@ def check_clearance(
             raise ConfigurationError(f"{name}: {value!r} is not a length above 0 m")
     if bins < 1:
         raise ConfigurationError(f"bins: {bins!r} is not a number of 1 or more")
-    limits, scanner = pair_limits(model, thresholds), Scanner(model)
-    scanner.progress = progress
-    level, schedule = exact_level(scanner, exact), Schedule(model, motion, held)
+    limits, scanner = pair_limits(model, thresholds), Scanner(model, progress)
+    by_shapes = ShapeScanner(model, progress) if exact else None
+    schedule = Schedule(model, motion, held)
     precision = Precision(accuracy, _SHARE, _BIN_SHARE, resolution)
     request = ScanRequest(schedule, schedule.bins(bins), limits, precision, threads=threads)
-    series = _series(scanner, level, request, exact_pairs)
+    series = _series(scanner, by_shapes, request, exact_pairs)
     moved = moved_relatively(model, schedule.moving())
     rank = {pair: k for k, pair in enumerate(series.pairs)}
     violations = []
     for minimum in series.minima:
         k = rank[minimum.pair]
-        by = level if minimum.exact else scanner
+        by = by_shapes if minimum.exact else scanner
         violations += _violations(series, k, schedule, by, bool(moved[k]))
     collisions = [v for v in violations if v.code is Code.COLLISION]
     worst = min(series.minima, key=lambda minimum: minimum.lower)
@@ -274,11 +276,11 @@ def check_clearance(
 
 
 def _violations(
-    series: ClearanceSeries, pair: int, schedule: Schedule, level: Scanner | ExactLevel, moved: bool
+    series: ClearanceSeries, pair: int, schedule: Schedule, scanner: Scanner, moved: bool
 ) -> list[Violation]:
     """The smallest threshold that ``pair`` violates, and the first that is undecided.
 
-    ``level`` measured the pair; ``moved``: whether its relative pose changes.
+    ``scanner`` measured the pair; ``moved``: whether its relative pose changes.
     """
     limits, subject = series.limits[pair], " - ".join(series.pairs[pair])
     # Stop and warn thresholds of 0 are not separate thresholds.
@@ -286,7 +288,7 @@ def _violations(
     broken = [m for m in counted if (series.upper[:, pair] < limits[m]).any()]
     violations = []
     if broken:
-        firsts = {m: _first(series, pair, schedule, level, float(limits[m])) for m in broken}
+        firsts = {m: _first(series, pair, schedule, scanner, float(limits[m])) for m in broken}
         gravest, at = broken[0], int(series.upper[:, pair].argmin())
         texts = [
             "between meshes" if series.exact[pair] else "between leaves, which enclose the links"
@@ -326,15 +328,11 @@ def _violations(
 
 
 def _first(
-    series: ClearanceSeries,
-    pair: int,
-    schedule: Schedule,
-    level: Scanner | ExactLevel,
-    limit: float,
+    series: ClearanceSeries, pair: int, schedule: Schedule, scanner: Scanner, limit: float
 ) -> float:
     """First time at which ``pair`` is below ``limit``, seconds, to `INSTANT`."""
     b = int(np.flatnonzero(series.upper[:, pair] < limit)[0])
-    first = level.first_below(schedule, pair, limit, *series.edges[b : b + 2], INSTANT)
+    first = scanner.first_below(schedule, pair, limit, *series.edges[b : b + 2], INSTANT)
     return min(float(first), float(series.when[b, pair]))
 
 
@@ -353,7 +351,7 @@ class Certifier:
             exact: whether pairs that leaves do not certify are measured between shapes.
         """
         self.scanner = Scanner(model)
-        self._level = exact_level(self.scanner, exact)
+        self._by_shapes = ShapeScanner(model) if exact else None
 
     def certify(self, schedule: Schedule, margin: float = 0.0) -> bool:
         """Whether all pairs are certified to keep ``margin`` metres over the motion."""
@@ -362,10 +360,10 @@ class Certifier:
         edges = np.array([schedule.begin, schedule.end])
         request = ScanRequest(schedule, edges, limits, ONLY_THRESHOLDS, threads=1)
         candidates = np.flatnonzero(self.scanner.scan(request).lows[0] < margin).tolist()
-        if self._level is None:
+        if self._by_shapes is None:
             return not candidates
         return all(
-            self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, INSTANT)
+            self._by_shapes.keeps(schedule, pair, margin, schedule.begin, schedule.end, INSTANT)
             for pair in candidates
         )
 

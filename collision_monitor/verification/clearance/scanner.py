@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +28,8 @@ from collision_monitor.continuous.clearance_scan import (
     one_bin,
     scan,
 )
-from collision_monitor.continuous.scan_space import scan_tables
+from collision_monitor.continuous.scan_space import Space, scan_tables
+from collision_monitor.continuous.shape_sweep import ShapeTables
 from collision_monitor.verification.clearance.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ Progress = Callable[[str, float], None]
 # For scans that only decide thresholds: bounds are as far apart as these allow.
 ONLY_THRESHOLDS = Precision(accuracy=math.inf, share=0.0, bin_share=0.0, resolution=RESOLUTION)
 LIMITS = 3  # thresholds of a pair
-_BINS_A_TASK = 16
+BINS_A_CALL = 16  # of a kernel; progress is reported in between
+MOST = 20_000
 _LOOKS = 4  # every n-th bin is measured before the scan, to estimate minimum distances
 
 
@@ -65,6 +68,10 @@ class ScanRequest:
     precision: Precision
     pairs: Sequence[int] | np.ndarray | None = None
     threads: int = 0
+
+    def rows_of_limits(self) -> np.ndarray:
+        """``limits`` as kernels take them."""
+        return np.ascontiguousarray(self.limits, dtype=float).reshape(-1, LIMITS)
 
 
 @dataclass(eq=False)
@@ -104,6 +111,11 @@ class Scan:
             np.full(len(pairs), np.nan), np.zeros(2, dtype=int),
         )  # fmt: skip
 
+    @property
+    def bounds(self) -> BinBounds:
+        """The tables that kernels write."""
+        return BinBounds(self.lows, self.ups, self.when, self.doubts)
+
     def put(self, columns: np.ndarray, other: Scan) -> None:
         """Replace ``columns`` by those of a scan of these pairs only, over the same bins."""
         for name in ("lows", "ups", "when", "doubts"):
@@ -114,41 +126,58 @@ class Scan:
 
 
 class Scanner:
-    """Scans of a model, for any number of motions.
+    """Scans of a model by its leaves, for any number of motions.
 
-    ``arrays``: a copy of the packed model. ``tables``: what its scans have in common. ``progress``
-    is called with the progress.
+    Attributes:
+        model: the robot and its scene.
+        progress: called with the progress.
+        tables: what all scans of the model have in common.
+        most: measurements of a pair in one search, or of its shapes in one scan; the rest stays
+            undecided.
+        measured: number of these measurements so far.
     """
 
-    def __init__(self, model: CollisionModel) -> None:
+    def __init__(
+        self, model: CollisionModel, progress: Progress = no_progress, most: int = MOST
+    ) -> None:
         self.model = model
-        self.progress: Progress = no_progress
-        self.arrays = model.work_space()
+        self.progress = progress
+        self.most = most
+        self.measured = 0
         self.tables = scan_tables(model)
+        self._spaces: dict[int, Space] = {}
+
+    @cached_property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """A copy of the packed model."""
+        return self.model.work_space()
+
+    @property
+    def shapes(self) -> ShapeTables | None:
+        """Tables of the shapes, for scans of single pairs; None: leaves are measured."""
+        return None
 
     def scan(self, request: ScanRequest) -> Scan:
         """Compute bounds between leaves."""
         schedule, edges = request.schedule, request.edges
-        motion, bins = schedule.packed(), len(request.edges) - 1
+        motion, bins = schedule.packed(), np.column_stack([edges[:-1], edges[1:]])
         chosen = np.arange(len(self.model.pairs)) if request.pairs is None else request.pairs
         chosen = np.asarray(chosen, dtype=np.int64)
         result = Scan.empty(chosen, edges)
-        out = BinBounds(result.lows, result.ups, result.when, result.doubts)
-        known = no_minima(self.tables)
-        limits = np.ascontiguousarray(request.limits, dtype=float).reshape(-1, LIMITS)
-        if bins > _LOOKS:
+        known, limits = no_minima(self.tables), request.rows_of_limits()
+        if len(bins) > _LOOKS:
             self._measure(request, chosen, known)
-        tasks = max(1, -(-bins // _BINS_A_TASK))
-        bounds = np.linspace(0, bins, tasks + 1).astype(int)
+        tasks = max(1, -(-len(bins) // BINS_A_CALL))
+        bounds = np.linspace(0, len(bins), tasks + 1).astype(int)
         left = [None] * tasks
 
         def task(first: int, stop: int) -> tuple[Minima, tuple[int, int]]:
             self.progress("distances between leaves", 1.0 - len(left) / tasks)
             minima = Minima(*(array.copy() for array in known))
             *_, queries, pairs = scan(
-                *self.model.work_space(), self.tables.space(motion.order), motion,
-                edges[first : stop + 1], chosen, limits, request.precision,
-                schedule.rest.copy(), minima, BinBounds(*(array[first:stop] for array in out)),
+                *self.model.work_space(), None, self.tables.space(motion.order), motion,
+                bins[first:stop], chosen, limits, request.precision, schedule.rest.copy(), minima,
+                BinBounds(*(array[first:stop] for array in result.bounds)),
             )  # fmt: skip
             left.pop()
             return minima, (queries, pairs)
@@ -164,30 +193,62 @@ class Scanner:
         result.times = known.times[chosen]
         return result
 
+    def keeps(
+        self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
+    ) -> bool:
+        """Whether ``pair`` is certified to keep ``limit`` (m) from ``low`` to ``high`` (s).
+
+        Intervals are halved down to ``instant`` s. A limit of 0 means no contact.
+        """
+        state, _, _ = self._certify(schedule, pair, limit, low, high, instant, self.most)
+        return state == FINISHED
+
     def first_below(
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
     ) -> float:
         """First time in ``low`` to ``high`` (s) with ``pair`` below ``limit``; inf if never.
 
-        The accuracy is ``instant`` s.
+        The accuracy is ``instant`` s. It may be later after too many measurements.
         """
         # What is passed over after an undecided piece, and the last piece, are within it together.
         instant *= 0.5
-        motion = schedule.packed()
-        space, known = self.tables.space(motion.order), no_minima(self.tables)
-        limits = np.full((len(self.model.pairs), 1), limit)
-        first = np.inf
+        first, left = np.inf, self.most
         while True:
-            state, time, *_ = scan(
-                *self.arrays, space, motion, np.array([low, min(first, high)]), np.array([pair]),
-                limits, certifying(0.0, instant), schedule.rest.copy(), known, one_bin(1),
-            )  # fmt: skip
+            end = min(first, high)
+            state, (time, half), looks = self._certify(
+                schedule, pair, limit, low, end, instant, left
+            )
+            left -= looks
             if state == TOO_NEAR:
-                first = time
+                first, low = time, time - half
             elif state == UNDECIDED:
-                low = time + instant
-            if state == FINISHED or min(first, high) - low <= instant:
+                low = time + half
+            if state == FINISHED or left <= 0 or min(first, high) - low <= instant:
                 return first
+
+    def _certify(
+        self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float,
+        most: int,
+    ) -> tuple[int, tuple[float, float], int]:  # fmt: skip
+        """State and piece of a scan of a pair that ends, and the number of its measurements."""
+        motion, limits = schedule.packed(), np.full((len(self.model.pairs), 1), limit)
+        state, piece, _, _, _, looks = scan(
+            *self.arrays, self.shapes, self.space(motion.order), motion, np.array([[low, high]]),
+            np.array([pair]), limits, certifying(0.0, instant, most), schedule.rest.copy(),
+            self._minima, one_bin(1),
+        )  # fmt: skip
+        self.measured += looks
+        return state, piece, looks
+
+    @cached_property
+    def _minima(self) -> Minima:
+        return no_minima(self.tables)
+
+    def space(self, order: int) -> Space:
+        """As `ScanTables.space`, one for all pairs: they are processed one after another."""
+        if order not in self._spaces:
+            self._spaces[order] = self.tables.space(order)
+        return self._spaces[order]
 
     def _measure(self, request: ScanRequest, chosen: np.ndarray, known: Minima) -> None:
         """Measure some bins first, to estimate the minimum distances of pairs."""

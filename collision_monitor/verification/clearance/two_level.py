@@ -24,7 +24,6 @@ from collision_monitor.common.text import counted, shortened
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.verification.clearance.mesh_level import ExactLevel, exact_level
 from collision_monitor.verification.clearance.scanner import (
     LIMITS,
     ONLY_THRESHOLDS,
@@ -32,6 +31,7 @@ from collision_monitor.verification.clearance.scanner import (
     ScanRequest,
 )
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.clearance.shape_scanner import ShapeScanner
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -116,7 +116,7 @@ def check_two_levels(
     limits = pair_limits(model, thresholds)
     schedule, scanner = Schedule(model, motion), Scanner(model)
     tests, points, intervals = _first_level(scanner, schedule, limits)
-    second = exact_level(scanner, exact)
+    second = ShapeScanner(model) if exact else None
     suspects: list[Suspect] = []
     violations: dict[int, Violation] = {}
     for m, pair, low, high in intervals:
@@ -160,7 +160,7 @@ def _first_level(
 
 
 def _decide(
-    level: ExactLevel | None,
+    by_shapes: ShapeScanner | None,
     schedule: Schedule,
     suspect: Suspect,
     pair: int,
@@ -170,14 +170,14 @@ def _decide(
     """The violation of a suspect; None if its shapes keep ``limit`` metres."""
     low, high = suspect.first, suspect.last
     subject, warning = " - ".join(suspect.pair), code is Code.CLEARANCE_WARN
-    if level is None:
+    if by_shapes is None:
         text = "leaves are too near; the shapes were not measured"
         return Violation(Code.UNDECIDED, subject, low, low, math.nan, limit, "m", warning, text)
-    if level.keeps(schedule, pair, limit, low, high, INSTANT):
+    if by_shapes.keeps(schedule, pair, limit, low, high, INSTANT):
         return None
-    time = level.first_below(schedule, pair, limit, low, high, INSTANT)
+    time = by_shapes.first_below(schedule, pair, limit, low, high, INSTANT)
     if math.isinf(time):
         text = f"cannot be distinguished from {limit:g} m"
         return Violation(Code.UNDECIDED, subject, low, low, math.nan, limit, "m", warning, text)
-    distance = float(level.decider(schedule.configuration(time), pair, np.inf)[0])
+    distance = by_shapes.measure(schedule.configuration(time), pair)[0]
     return Violation(code, subject, time, time, distance, limit, "m", warning, "between meshes")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.scan_cases import random_motion, two_arms
+from support.geometry.scan_kernels import leaf_bound
 
-from collision_monitor.continuous.clearance_scan import interval_leaf_bound
 from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.verification.clearance.scanner import Scanner
@@ -26,9 +26,9 @@ def fill(scanner, schedule, time, half):
     space = scanner.tables.space(motion.order)
     numbers, index = scanner.model.work_space()
     for pair in range(len(scanner.model.pairs)):
-        interval_leaf_bound(
-            numbers, index, space, motion, time, half, pair, 1e3, schedule.rest.copy(),
-        )  # fmt: skip
+        q = schedule.rest.copy()
+        rates = np.zeros((len(q), 3))
+        leaf_bound(numbers, index, space, motion, time, half, pair, 1e3, q, rates)
         yield windows(numbers, index), space, pair
 
 

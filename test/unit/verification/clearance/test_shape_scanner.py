@@ -10,9 +10,9 @@ from support.robots.toys import joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.continuous.clearance_scan import Precision
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.clearance.mesh_level import ExactLevel, ShapeDecider
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule
+from collision_monitor.verification.clearance.shape_scanner import ShapeScanner
 
 # A flat box turns above a table: its one capsule dips into the table, the box does not.
 TABLE = {"obstacles": [{"name": "table", "type": "box", "size": [2, 2, 0.1],
@@ -26,32 +26,32 @@ TURNTABLE = robot(
 @pytest.fixture(scope="module")
 def arms():
     model = two_arms()
-    return model, ShapeDecider(model)
+    return model, ShapeScanner(model)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_sample_is_below_what_is_certified(arms, seed):
-    model, decider = arms
+    model, scanner = arms
     schedule = Schedule(model, random_motion(model, seed, 4, 2))
     edges, precision = schedule.bins(12), Precision(1e-3, 0.1, 0.3, 1e-4)
     leaf = Scanner(model).scan(request(model, schedule, edges, 0.0, 0.02, precision=precision))
     pairs = np.flatnonzero(leaf.lows.min(axis=0) < 0.02)
-    level = ExactLevel(Scanner(model), decider)
-    scan = level.scan(request(model, schedule, edges, 0.0, 0.02, precision=precision, pairs=pairs))
+    asked = request(model, schedule, edges, 0.0, 0.02, precision=precision, pairs=pairs)
+    scan = scanner.scan(asked)
     assert len(pairs) > 3
     times = np.linspace(schedule.begin, schedule.end, 301)
     bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
     for column, pair in enumerate(pairs):
-        rows = np.array([decider(schedule.configuration(t), pair)[0] for t in times])
+        rows = np.array([scanner.measure(schedule.configuration(t), pair)[0] for t in times])
         assert (rows >= scan.lows[bins, column]).all()
         assert scan.best[column] <= rows.min() + 1e-3 + 0.1 * abs(rows.min()) + 1e-9
         assert (scan.lows[:, column] >= leaf.lows[:, pair] - 1e-12).all()
-        first = level.first_below(schedule, pair, 0.02, 0.0, schedule.end, 1e-3)
+        first = scanner.first_below(schedule, pair, 0.02, 0.0, schedule.end, 1e-3)
         below = times[rows < 0.02]
         assert first <= below.min(initial=np.inf) + 1e-3
         if len(below):
             q = schedule.configuration(first)
-            assert decider(q, pair)[0] < 0.02
+            assert scanner.measure(q, pair)[0] < 0.02
 
 
 def test_what_only_leaves_touch_is_free():
@@ -59,7 +59,7 @@ def test_what_only_leaves_touch_is_free():
     turn = Schedule(model, Trajectory.through(("turn",), [0.0, 5.0], [[-1.5], [1.5]]))
     wanted = request(model, turn, 20, 0.0, 0.01)
     assert Scanner(model).scan(wanted).best.max() < 0.0
-    scan = ExactLevel(Scanner(model), ShapeDecider(model)).scan(wanted)
+    scan = ShapeScanner(model).scan(wanted)
     assert scan.best[0] == pytest.approx(0.02, abs=1e-9)  # the gap, whatever the angle
     assert (scan.lows >= 0.01).all()
     assert not np.isfinite(scan.doubts).any()
@@ -75,20 +75,20 @@ def test_a_thin_plate_between_two_samples_is_found():
                             "position": [0.0137, 0, 0]}]}  # fmt: skip
     model = CollisionModel.from_urdf(shot, scene=plate)
     flight = Schedule(model, Trajectory.through(("fly",), [0.0, 0.01], [[-0.5], [0.5]]))
-    level = ExactLevel(Scanner(model), ShapeDecider(model))
-    scan = level.scan(request(model, flight, np.array([0.0, 0.01]), 0.0))
+    scanner = ShapeScanner(model)
+    scan = scanner.scan(request(model, flight, np.array([0.0, 0.01]), 0.0))
     assert scan.best[0] < 0.0
-    first = level.first_below(flight, 0, 0.0, 0.0, 0.01, 1e-8)
+    first = scanner.first_below(flight, 0, 0.0, 0.0, 0.01, 1e-8)
     assert first == pytest.approx(0.005 + (0.0137 - 0.001) / 100.0, abs=3e-8)
 
 
 def test_too_many_measurements_leave_it_undecided(arms):
-    model, decider = arms
+    model, _ = arms
     schedule = Schedule(model, random_motion(model, 1, 4, 2))
-    scanner = Scanner(model)
-    leaf = scanner.scan(request(model, schedule, 4, 0.0))
+    leaf = Scanner(model).scan(request(model, schedule, 4, 0.0))
     pair = int(np.argmax((leaf.lows < 0.0).sum(axis=0)))
-    scan = ExactLevel(scanner, decider, most=3).scan(request(model, schedule, 4, 0.0, pairs=[pair]))
+    scanner = ShapeScanner(model, most=3)
+    scan = scanner.scan(request(model, schedule, 4, 0.0, pairs=[pair]))
     assert np.isfinite(scan.doubts).any()
     assert (scan.lows[:, 0] >= leaf.lows[:, pair] - 1e-12).all()
     assert scan.lows.min() < 0.0
