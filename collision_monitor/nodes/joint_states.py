@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -32,6 +33,10 @@ from collision_monitor.nodes.recorder import Recorder
 # Deeper than for sensor data: with several publishers no joint state is lost during a cycle. All
 # waiting messages are taken at once, so they do not delay the next.
 _DEPTH = 100
+
+# After a cycle that took waiting messages, other callbacks have this share of its duration, a fifth
+# of the time. Few milliseconds are enough for the events of a hundred messages.
+_SHARE_OF_OTHERS = 0.25
 
 
 class JointStateSource:
@@ -141,6 +146,11 @@ SCENE_JOINTS = RobotPort(RobotSource(""))
 class JointStates:
     """All subscribed joint states.
 
+    An executor calls back in the order of events, and each message is one, also one that `process`
+    has taken already. If each event brought the newest message and another long cycle, there would
+    be more events after each cycle than before: timers, services and other topics would wait behind
+    them, later and later. So joint states are kept for a moment after a cycle that took some.
+
     Attributes:
         recorder: to which they go; None without recording.
     """
@@ -163,6 +173,8 @@ class JointStates:
         self._node, self._watchdogs = node, watchdogs
         self._received, self._depth = received, depth
         self._sources: dict[str, JointStateSource] = {}  # by topic
+        self._kept: deque[tuple[JointStateSource, bytes]] = deque()
+        self._kept_until, self._has_taken = -math.inf, False
         self._time_is_simulated = node.get_clock().ros_time_is_active
         self.recorder: Recorder | None = None
 
@@ -171,7 +183,7 @@ class JointStates:
         for port in ports:
             if port.joint_states not in self._sources:
                 self._sources[port.joint_states] = JointStateSource(
-                    self._node, self._received, port.joint_states, port.source.prefix, self._depth
+                    self._node, self._hear, port.joint_states, port.source.prefix, self._depth
                 )
 
     def unsubscribe(self) -> None:
@@ -179,6 +191,23 @@ class JointStates:
         for source in self._sources.values():
             source.destroy()
         self._sources.clear()
+        self._kept.clear()
+
+    def _hear(self, source: JointStateSource, data: bytes) -> None:
+        start = time.monotonic()
+        if start < self._kept_until:
+            self._kept.append((source, data))
+            return
+        self._has_taken = False
+        self._received(source, data)
+        if self._has_taken:
+            end = time.monotonic()
+            self._kept_until = end + _SHARE_OF_OTHERS * (end - start)
+
+    def process_kept(self) -> None:
+        """Process what was kept, if no further joint state has come; a few times a second."""
+        if self._kept:
+            self._hear(*self._kept.pop())
 
     def waiting(self) -> Iterator[tuple[JointStateSource, bytes]]:
         """Take the waiting joint states, of each topic oldest first."""
@@ -242,12 +271,13 @@ class JointStates:
         ``process_scene`` is called with whether it is. Also returns the age at ``start`` of the
         checked message; NaN if it is unknown.
         """
-        is_behind = self._watchdogs.cycles.is_behind(start)
+        is_behind = self._watchdogs.cycles.is_behind(start) or bool(self._kept)
+        self._kept.append((source, data))
         try:
-            if is_behind:
-                for newer in self.waiting():
-                    self._merge(monitor, source, data)
-                    source, data = newer
+            source, data = self._kept.popleft()
+            for newer in self._newer(is_behind):
+                self._merge(monitor, source, data)
+                source, data = newer
             process_scene(is_behind)
             joint_state = self.read(source, data, monitor)
         except JointStateError as error:
@@ -256,6 +286,14 @@ class JointStates:
         if joint_state.stamp > 0.0 and joint_state.lag >= -CLOCK_SECONDS:
             return state, joint_state.lag + start - joint_state.now
         return state, math.nan
+
+    def _newer(self, is_behind: bool) -> Iterator[tuple[JointStateSource, bytes]]:
+        """Take the joint states that were kept, and if the node ``is_behind`` those that wait."""
+        while self._kept:
+            yield self._kept.popleft()
+        for waiting in self.waiting() if is_behind else ():
+            self._has_taken = True
+            yield waiting
 
     def _merge(self, monitor: Monitor, source: JointStateSource, data: bytes) -> None:
         """Process a joint state without a query; faults are reported with the next state."""

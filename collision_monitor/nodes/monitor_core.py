@@ -334,6 +334,7 @@ class MonitorCore(NodeCore):
     def _on_watchdog(self) -> None:
         """Check timeouts, clocks and publishers; repeat the state at its rate."""
         self._watched_at = time.monotonic()
+        self._joint_states.process_kept()
         if self._recorder is not None:
             self._recorder.update()
         self._robots.watch(time.monotonic())

@@ -26,6 +26,7 @@ from rclpy.qos import QoSProfile, qos_profile_sensor_data  # isort: skip
 from rosgraph_msgs.msg import Clock  # isort: skip
 from sensor_msgs.msg import JointState  # isort: skip
 from std_msgs.msg import Bool, Float64, String  # isort: skip
+from std_srvs.srv import SetBool  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 NAMES = (*JOINTS, "mast_joint")
@@ -362,3 +363,27 @@ def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(sl
         # What was under way; a queue worked through would bring a hundred.
         assert len(graph.heard["min_distance"]) - at_the_end <= 10
         until_counted(graph, name="collision_monitor", skipped=50, overruns=5)
+
+
+def test_topics_and_services_have_their_turn_beside_more_joint_states_than_it_can_process(
+    slides_file,
+):
+    with opened("/collision_monitor") as graph:
+        graph.listen("distances")
+        graph.run([
+            ROOT / "test/support/ros/slow_monitor.py", "0.02", "--ros-args",
+            "-p", f"robot_description:={slides_file}",
+        ])  # fmt: skip
+        graph.until_distance(lambda: graph.send(NAMES, pose(0.9)))
+        graph.client(SetBool, "/collision_monitor/enable")
+        graph.node.destroy_publisher(graph.joint_states.pop("joint_states"))
+        positions = ",".join(map(str, pose(0.9)))
+        graph.run([ROOT / "test/support/ros/flood.py", "1000", ",".join(NAMES), positions])
+        graph.until(lambda: int(figures(graph, "collision_monitor").get("skipped", 0)) > 200)
+        seen = {name: len(graph.heard[name]) for name in ("diagnostics", "distances", "safe")}
+        graph.spin(8.0)
+        heard = {name: len(graph.heard[name]) - count for name, count in seen.items()}
+        assert heard["diagnostics"] >= 4 and heard["distances"] >= 20 and heard["safe"] >= 40, heard
+        began = time.monotonic()
+        assert graph.call(SetBool, "/collision_monitor/enable", data=False).success
+        assert time.monotonic() - began < 2.0

@@ -51,6 +51,7 @@ def stub_node():
         destroy_subscription=lambda subscription: None,
         create_timer=lambda *arguments, **options: MagicMock(),
         destroy_timer=lambda timer: None,
+        get_clock=lambda: SimpleNamespace(ros_time_is_active=False),
         get_logger=lambda: logging.getLogger("stub"),
     )
 

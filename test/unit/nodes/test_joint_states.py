@@ -1,8 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states as they are read from messages."""
+"""Joint states as they are read from messages, and processed when there are too many."""
 
 import math
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +15,10 @@ from sensor_msgs.msg import JointState as JointStateMessage  # noqa: E402
 from support.ros.scene_stub import stub_node  # noqa: E402
 
 from collision_monitor.errors import JointStateError  # noqa: E402
-from collision_monitor.nodes.joint_states import JointStateSource  # noqa: E402
+from collision_monitor.model.loading import RobotSource  # noqa: E402
+from collision_monitor.monitoring.watchdogs import Watchdogs  # noqa: E402
+from collision_monitor.nodes.joint_states import JointStates, JointStateSource  # noqa: E402
+from collision_monitor.nodes.parameters.monitor_parameters import RobotPort  # noqa: E402
 
 NAMES = ["shoulder", "elbow", "wrist"]
 
@@ -61,3 +66,38 @@ def test_bytes_that_are_no_joint_state_are_refused(data):
     with pytest.raises(JointStateError, match="unreadable joint state: ") as caught:
         source().read(data, 0.0)
     assert caught.value.kind == "unreadable"
+
+
+def test_joint_states_that_come_after_a_long_cycle_are_kept_a_moment_and_none_is_left_out():
+    """Meanwhile an executor calls other callbacks, which have waited for the cycle."""
+    node, watchdogs, seen = stub_node(), Watchdogs(), []
+    monitor = SimpleNamespace(
+        process=lambda state: seen.append(("processed", *state.positions)),
+        merge=lambda state: seen.append(("merged", *state.positions)),
+    )
+
+    def received(source, data):
+        start = time.monotonic()
+        taken.process(monitor, source, data, start, lambda is_behind: None)
+        time.sleep(0.02)
+        watchdogs.cycles.add(start, time.monotonic())
+
+    def send(position):
+        node.receive("joint_states", message(["elbow"], [position]))
+
+    taken = JointStates(node, watchdogs, received)
+    taken.subscribe([RobotPort(RobotSource(""))])
+    send(1.0)
+    waiting = [(message(["elbow"], [position]), {}) for position in (3.0, 4.0)]
+    node.subscriptions["joint_states"].handle.take_message.side_effect = [*waiting, *[None] * 9]
+    send(2.0)
+    assert seen == [("processed", 1.0), ("merged", 2.0), ("merged", 3.0), ("processed", 4.0)]
+    seen.clear()
+    send(5.0)
+    send(6.0)
+    taken.process_kept()
+    assert not seen
+    time.sleep(0.02)
+    taken.process_kept()
+    taken.process_kept()
+    assert seen == [("merged", 5.0), ("processed", 6.0)]
