@@ -199,7 +199,7 @@ class Recorder:
         settings = RecordingSettings(**values_of(RecordingSettings, values))
         self._recorder = StopRecorder(values["record"], settings)
         self._channels: dict[str, int] = {}  # by topic
-        self._is_stopped = False
+        self._is_stopped = self._has_result = False
 
     def _channel(self, topic: str, kind: type, latched: bool = False, qos: str = _LATCHED) -> int:
         """Number of the channel of a topic, which is made at its first use."""
@@ -272,12 +272,15 @@ class Recorder:
         return self._recorder.text
 
     def close(self) -> None:
-        """Write pending files, within some seconds."""
+        """Write pending files, within some seconds; log if there never was one."""
         self._log_result(self._recorder.close())
+        if not self._has_result:
+            self._node.get_logger().info("record: nothing was written, since there was no stop")
 
     def _log_result(self, result: tuple[str, str] | None) -> None:
         if result is None:
             return
+        self._has_result = True
         path, error = result
         if error:
             self._node.get_logger().error(f"record: nothing was written: {error}")

@@ -278,3 +278,19 @@ def test_every_topic_of_every_robot_has_a_channel_of_its_own(recording):
     assert [m.width for m in heard["cloud"]] == [2]
     spaces = {m.ns for each in found["/collision_monitor/markers"] for m in each.markers}
     assert {"scene", "scene/carried", "scene/cloud", "leaves"} <= spaces
+
+
+def test_a_node_that_ends_without_a_stop_says_that_nothing_was_written(tmp_path):
+    (tmp_path / "chain.urdf").write_text(chain(4))
+    graph = Graph()
+    try:
+        node = graph.start(
+            "-p", f"robot_description:={tmp_path / 'chain.urdf'}",
+            "-p", f"record:={tmp_path / 'stop.mcap'}", "-p", "joint_state_timeout:=5.0",
+        )  # fmt: skip
+        graph.until_distance(lambda: graph.send(["j1", "j2", "j3"], CLEAR))
+        _, output = graph.stop(node)
+    finally:
+        graph.close()
+    assert "record: nothing was written, since there was no stop" in output
+    assert not (tmp_path / "stop.mcap").exists()
