@@ -1,13 +1,15 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are read up to a size, and written completely or not at all."""
+"""Files that are read up to a size, were changed, and written completely or not at all."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from collision_monitor.common.limits import LARGEST_FILE
@@ -51,6 +53,18 @@ def read_file(
     if data is None:
         raise error(f"{shown}: {what}: larger than {largest} bytes")
     return data
+
+
+def any_changed_since(paths: Iterable[str], seconds: float) -> bool:
+    """Whether one of these files was written, moved or copied here since, seconds since 1970."""
+    return any(_changed_at(path) > seconds for path in paths)
+
+
+def _changed_at(path: str) -> float:
+    try:
+        return os.stat(path).st_ctime
+    except OSError:  # there is no such file
+        return -math.inf
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

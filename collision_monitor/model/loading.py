@@ -16,7 +16,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
-import math
 import os
 import pickle
 import subprocess
@@ -27,6 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from collision_monitor.common.files import any_changed_since
 from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.settings import setting
@@ -43,7 +43,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy, rpy_problem
-from collision_monitor.robot.scene import load_scene
+from collision_monitor.robot.scene import load_scene, mesh_files
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
 
@@ -91,17 +91,7 @@ class Loaded:
     @property
     def is_outdated(self) -> bool:
         """Whether the file of a mesh was written or replaced since loading began."""
-        shapes = [s for link in self.model.robot.links.values() for s in link.shapes]
-        shapes += [obstacle.shape for obstacle in self.model.scene.obstacles]
-        return any(s.kind == "mesh" and _changed_at(s.source) > self.began for s in shapes)
-
-
-def _changed_at(path: str) -> float:
-    """When a file was written, moved or copied here, seconds since 1970; -inf without a file."""
-    try:
-        return os.stat(path).st_ctime
-    except OSError:
-        return -math.inf
+        return any_changed_since(mesh_files(self.model.robot, self.model.scene), self.began)
 
 
 @dataclass(frozen=True)

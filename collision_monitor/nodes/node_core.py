@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
@@ -18,6 +19,7 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 from std_msgs.msg import String
 
+from collision_monitor.common.files import any_changed_since
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.model.loading import RobotSource
@@ -36,6 +38,7 @@ from collision_monitor.nodes.parameters.parameter import (
 )
 
 _ANSWER_SECONDS = 2.0  # publishers on another machine are discovered within a second
+T = TypeVar("T")
 LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
 
 
@@ -219,10 +222,10 @@ class NodeCore(ABC):
             self._set_watchdog()
         return SetParametersResult(successful=True)
 
-    def _load_reporting(self, load: Callable[[], None], text: str) -> None:
+    def _load_reporting(self, load: Callable[[], T], text: str) -> T:
         """Load in this thread; another one repeats ``text`` as a state, so that all hear of it."""
         with closing(Sentinel(lambda reason: self.state.publish_stale(text))):
-            load()
+            return load()
 
     def _refusal(self, load: Callable[[], None]) -> str:
         """Load a received description; returns why it cannot be used, empty if it is."""
@@ -247,12 +250,13 @@ class SingleRobotCore(NodeCore):
         port = RobotPort(RobotSource(self._values["robot_description"]))
         self._robots = RobotDescriptions(node, (port,), self._on_description, self._faults)
         self._description: str | ReceivedText = ""  # the last one, if it could be used
+        self._mesh_files, self._began = frozenset[str](), 0.0  # of it, and when it was loaded
         self._has_robot = False
         self._watchdog: Timer | None = None
 
     @abstractmethod
-    def _load(self, description: str | ReceivedText) -> None:
-        """Use a robot.
+    def _load(self, description: str | ReceivedText) -> frozenset[str]:
+        """Use a robot; returns the paths of its meshes.
 
         Raises:
             CollisionMonitorError: it cannot be used; the previous one stays.
@@ -287,11 +291,14 @@ class SingleRobotCore(NodeCore):
         (source,) = self._robots.sources
         if not self._has_robot:
             self.state.publish(Report(Level.STALE, "loading", LOADING))
-        self._load_reporting(lambda: self._load(source.urdf), LOADING)
-        self._has_robot, self._description = True, source.urdf
+        began = time.time()
+        self._mesh_files = self._load_reporting(lambda: self._load(source.urdf), LOADING)
+        self._has_robot, self._description, self._began = True, source.urdf, began
 
     def _on_description(self) -> None:
-        if self._robots.sources[0].urdf == self._description:
+        """Load a robot, unless it is in use and its meshes are as they were."""
+        is_known = self._robots.sources[0].urdf == self._description
+        if is_known and not any_changed_since(self._mesh_files, self._began):
             return
         if reason := self._refusal(self._load_received):
             self._refuse_description(f"robot_description cannot be used: {reason}")

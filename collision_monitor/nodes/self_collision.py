@@ -40,6 +40,7 @@ from collision_monitor.nodes.self_collision_state import RequestState, Shortage
 from collision_monitor.nodes.trajectories.motions_under_way import ReleasedMotions
 from collision_monitor.nodes.trajectories.trajectory_messages import PointStreaming
 from collision_monitor.nodes.trajectories.trajectory_requests import TrajectoryRequests
+from collision_monitor.robot.scene import mesh_files
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.margins import check_arms
@@ -88,7 +89,7 @@ class SelfCollisionCore(SingleRobotCore):
 
     # -- set-up --
 
-    def _load(self, description: str | ReceivedText) -> None:
+    def _load(self, description: str | ReceivedText) -> frozenset[str]:
         """See `SingleRobotCore`; a trajectory being adjusted for the previous robot is dropped."""
         start, v = time.monotonic(), self._values
         dropped = self._requests.adjusting.current
@@ -144,6 +145,7 @@ class SelfCollisionCore(SingleRobotCore):
         else:
             reason = "refused: a new robot description was received during adjustment"
             self.state.report(Level.ERROR, "refused", reason, serial=dropped.serial)
+        return mesh_files(model.robot, model.scene)
 
     # -- points --
 

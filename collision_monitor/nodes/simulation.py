@@ -159,7 +159,7 @@ class SimulationCore(SingleRobotCore):
             lambda: self._values["goal_tolerance"],
         )
 
-    def _load(self, description: str | ReceivedText) -> None:
+    def _load(self, description: str | ReceivedText) -> frozenset[str]:
         """See `SingleRobotCore`; trajectories of the previous robot end."""
         start, v = time.monotonic(), self._values
         # Time steps are shortened until a whole number of them lies between two joint states.
@@ -192,6 +192,7 @@ class SimulationCore(SingleRobotCore):
             names = shortened(" - ".join(pair) for pair in simulation.contacts)
             self._node.get_logger().warning(f"in contact at the start positions: {names}")
         self.state.refresh()
+        return simulation.mesh_files
 
     def _restart_timer(self) -> None:
         if self._stepper is not None:

@@ -106,6 +106,13 @@ class Scene:
     joints: tuple[Joint, ...] = ()
 
 
+def mesh_files(robot: Robot, scene: Scene) -> frozenset[str]:
+    """Paths of the meshes of links and obstacles."""
+    shapes = [shape for link in robot.links.values() for shape in link.shapes]
+    shapes += [obstacle.shape for obstacle in scene.obstacles]
+    return frozenset(shape.source for shape in shapes if shape.kind == "mesh")
+
+
 def load_scene(
     source: str | os.PathLike | Mapping[str, Any],
     robot: Robot,

@@ -27,7 +27,7 @@ from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, SimulationError
 from collision_monitor.robot.inertials import read_friction, read_inertials
-from collision_monitor.robot.scene import load_scene
+from collision_monitor.robot.scene import Scene, load_scene, mesh_files
 from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.simulation.mujoco_model import (
@@ -194,7 +194,10 @@ class Simulation:
         data: the state as MuJoCo has it (``mujoco.MjData`` of ``robot.model``), for its viewer.
         contacts: of links and obstacles now, by pair.
         touches: all since the start or the last reset, by pair.
+        mesh_files: paths of the meshes that it was loaded from.
     """
+
+    mesh_files: frozenset[str] = frozenset()
 
     def __init__(
         self, robot: SimulatedRobot, start: Mapping[str, float], settings: SimulationSettings
@@ -242,17 +245,19 @@ class Simulation:
         """
         settings = settings or SimulationSettings()
         robot = load_robot(urdf, package_dirs)
+        obstacles = Scene() if scene is None else load_scene(scene, robot, package_dirs)
         simulated = simulated_robot(
             robot,
             read_inertials(urdf),
             read_friction(urdf),
             None if srdf is None else load_srdf(srdf, robot),
-            None if scene is None else load_scene(scene, robot, package_dirs),
+            obstacles,
             settings,
         )
         for text in (*robot.warnings, *simulated.warnings):
             logger.warning("%s", text)
         simulation = cls(simulated, start or {}, settings)
+        simulation.mesh_files = mesh_files(robot, obstacles)
         if overloaded := simulation._servos.overloaded():
             logger.warning(
                 "the robot cannot hold its start position: joint %s (N m or N); a URDF has no "

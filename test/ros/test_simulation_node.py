@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import trimesh
 from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Float64, String
 from support.paths import ROOT
@@ -148,6 +149,23 @@ def test_a_robot_can_come_by_topic_and_another_after_it():
     assert cell.now >= before  # the clock does not go back
     ((_, output),) = cell.close()
     assert output.index("waiting for a robot description") < output.index("loading the robot")
+
+
+def test_the_same_description_is_loaded_again_if_one_of_its_meshes_was_written_since(tmp_path):
+    mesh = tmp_path / "left.stl"
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(mesh)
+    left = link("left", f'<mesh filename="file://{mesh}"/>', "0.5 0 0")
+    text = String(data=ARMS.replace(link("left", xyz="0.5 0 0"), left))
+    assert str(mesh) in text.data
+    cell = SimulationCell("joint_state_rate:=50.0", f"package_dirs:={tmp_path}")
+    descriptions = cell.graph.node.create_publisher(String, "/robot_description", LATCHED)
+    descriptions.publish(text)
+    cell.ready()
+    assert not cell.touched
+    trimesh.creation.box((0.1, 2.0, 0.1)).export(mesh)  # as far as the other arm
+    descriptions.publish(text)
+    cell.until(lambda: cell.touched)
+    cell.close()
 
 
 def test_goals_of_the_action_end_by_their_tolerances(cell):

@@ -6,11 +6,13 @@ import os
 
 import numpy as np
 import pytest
+import trimesh
+from std_msgs.msg import String
 from support.paths import ROOT
 from support.robots.dual_arm_cases import between_arms
 from support.robots.toys import joint, link, robot
-from support.robots.two_slides import JOINTS, URDF
-from support.ros.ros_graph import ERROR, OK, WARN
+from support.robots.two_slides import JOINTS, URDF, apart
+from support.ros.ros_graph import ERROR, LATCHED, OK, WARN
 from support.ros.self_collision_cell import Cell, rows_of
 
 from collision_monitor import CollisionModel
@@ -220,3 +222,32 @@ def test_without_optional_packages_one_arm_is_refused_at_the_start(start_without
     code, output = cell.graph.stop(cell.process)
     assert code == 1
     assert "only two arms can be kept apart, not 1: pip install daqp piqp" in output
+
+
+# -- meshes that change ----------------------------------------------------------------------
+
+
+def test_the_same_description_is_loaded_again_if_one_of_its_meshes_was_written_since(
+    tmp_path, new_cell
+):
+    mesh = tmp_path / "ball.stl"
+    trimesh.creation.box((0.2, 0.2, 0.2)).export(mesh)
+    ball, shape = link("r_ball", '<sphere radius="0.1"/>'), f'<mesh filename="file://{mesh}"/>'
+    text = String(data=URDF.replace(ball, link("r_ball", shape)))
+    assert str(mesh) in text.data
+    cell = new_cell(
+        "''", (*JOINTS, "mast_joint"), f"package_dirs:={tmp_path}",
+        "right_base_link:=base", "right_tip_link:=r_ball",
+        "left_base_link:=base", "left_tip_link:=l_ball",
+    )  # fmt: skip
+    descriptions = cell.graph.node.create_publisher(String, "/robot_description", LATCHED)
+    descriptions.publish(text)
+    cell.stand([*apart(0.5), 0.0])
+
+    def distance():
+        return float(cell.values.get("present_distance", "nan"))
+
+    cell.until(lambda: distance() > 0.35)  # 0.5 m less the excess of leaves
+    trimesh.creation.box((0.6, 0.2, 0.2)).export(mesh)  # such as a longer tool
+    descriptions.publish(text)  # as by a driver that is started again
+    cell.until(lambda: distance() <= 0.3)
