@@ -261,7 +261,10 @@ _STATES = 2048  # two seconds at 1 kHz
 
 
 class JointHistory:
-    """Recent joint positions by their stamps, for sensor data that arrives with a delay."""
+    """Recent joint positions by their stamps, for sensor data that arrives with a delay.
+
+    Where joints were in a gap of more than a second is not known, so a history ends there.
+    """
 
     def __init__(self) -> None:
         """Start empty."""
@@ -275,7 +278,7 @@ class JointHistory:
     def add(self, stamp: float, q: np.ndarray) -> None:
         """Add positions (joints,), NaN where unknown, measured at ``stamp``, seconds."""
         newest = self._states[-1][0] if self._states else -np.inf
-        if stamp <= newest - CLOCK_SECONDS:
+        if stamp <= newest - CLOCK_SECONDS or stamp > newest + CLOCK_SECONDS:
             self._states.clear()
         elif stamp <= newest:
             return

@@ -245,8 +245,6 @@ class Cloud:
             stamp = seconds_of(header.stamp)
             then = self._objects.q_at(stamp) if stamp > 0.0 else None
             if then is None and live.is_moving(link) and (stamp > 0.0 or not is_new):
-                if not is_new and self._last is not None:
-                    return  # keep the last cloud until the next one
                 age = time.monotonic() - measured
                 raise LiveSceneError(
                     f"{CLOUD}: where its sensor link '{link}' was when it was measured, {age:.1f} "

@@ -101,6 +101,23 @@ def test_a_cloud_seen_from_a_link_that_was_not_known_where_is_an_error_until_the
     assert is_near(cell, pose[:3, :3] @ [0.0, 3.0, 0.0] + pose[:3, 3])()
 
 
+@pytest.mark.parametrize("is_stamped", [False, True])
+def test_a_cloud_that_came_in_a_gap_of_joint_states_never_leaves_the_one_before_without_a_word(
+    cell, is_stamped
+):
+    """Such as that of a camera on a gripper, which sends one cloud when it is asked to."""
+    now, moved = time.time(), np.array(Q) + [0.8, 0.0, 0.0]
+    cell.monitor.update(NAMES, np.array(Q), time.monotonic(), now - 3.0)
+    cell.say([[0.0, 3.0, 0.0]])
+    cell.until(is_near(cell, [0.0, 3.0, 0.0]))
+    cell.monitor.update(NAMES, np.array(Q), time.monotonic() - 1.0, now - 2.9)
+    assert cell.scene.objects.q is None  # too old
+    cell.say([[0.0, 4.0, 0.0]], "l3", now - 2.0 if is_stamped else 0.0)
+    cell.monitor.update(NAMES, moved, time.monotonic(), now - 1.0)
+    cell.until(lambda: "where its sensor link 'l3' was" in cell.scene.fault(0.0))
+    assert is_near(cell, [0.0, 3.0, 0.0])()  # it stays, as the fault says
+
+
 def test_a_cloud_is_where_its_camera_was_when_it_looked(cell):
     # A second ago: no stamp is of the future.
     model, now = cell.scene.objects.live.model, time.time() - 1.0
