@@ -188,7 +188,8 @@ def faults(cell: Cell) -> dict[str, Callable[[], float]]:
 def overload(repeats: int) -> dict[str, float]:
     """A node whose cycles take 40 ms, from the first joint state after a pause."""
     cell = Cell()
-    with node(str(ROOT / "test/support/ros/slow_monitor.py"), "0.04", deadline=0.02):
+    slow = str(ROOT / "test/support/ros/slow_node.py"), "collision_monitor", "0.04"
+    with node(*slow, deadline=0.02):
         cell.descriptions.publish(String(data=URDF))
         cell.until(says("clear"), cell.send)
         found = []

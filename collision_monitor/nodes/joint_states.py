@@ -52,7 +52,6 @@ class JointStateSource:
         callback: Callable[[JointStateSource, bytes], None],
         topic: str = "joint_states",
         prefix: str = "",
-        depth: int = _DEPTH,
     ) -> None:
         """Subscribe.
 
@@ -61,20 +60,18 @@ class JointStateSource:
             callback: called with this object and each message that `waiting` has not taken.
             topic: of joint states.
             prefix: prepended to all names in messages.
-            depth: of the queue, messages.
         """
         self._node, self.topic, self._prefix = node, topic, prefix
         self._received_names: list[str] = []
         self._names: list[str] = []
         profile = QoSProfile(
-            depth=depth,
+            depth=_DEPTH,
             reliability=ReliabilityPolicy.BEST_EFFORT,
             durability=DurabilityPolicy.VOLATILE,
         )
         self._subscription: Any = node.create_subscription(
             JointStateMessage, topic, partial(callback, self), profile, raw=True
         )
-        self._depth = depth
         self._count = getattr(self._subscription, "get_publisher_count", None)
         self._next_names = -math.inf
 
@@ -104,7 +101,7 @@ class JointStateSource:
 
     def waiting(self) -> Iterator[bytes]:
         """Take the waiting messages, oldest first; at most as many as the queue holds."""
-        for _ in range(self._depth):
+        for _ in range(_DEPTH):
             if (found := take_serialized(self._subscription)) is None:
                 return
             yield found[0]
@@ -146,7 +143,7 @@ SCENE_JOINTS = RobotPort(RobotSource(""))
 class JointStates:
     """All subscribed joint states.
 
-    An executor calls back in the order of events, and each message is one, also one that `process`
+    An executor calls back in the order of events, and each message is one, also one that `newest`
     has taken already. If each event brought the newest message and another long cycle, there would
     be more events after each cycle than before: timers, services and other topics would wait behind
     them, later and later. So joint states are kept for a moment after a cycle that took some.
@@ -160,7 +157,6 @@ class JointStates:
         node: Node,
         watchdogs: Watchdogs,
         received: Callable[[JointStateSource, bytes], None],
-        depth: int = _DEPTH,
     ) -> None:
         """Start without subscriptions.
 
@@ -168,10 +164,9 @@ class JointStates:
             node: the node, which also provides the clock.
             watchdogs: of the monitor.
             received: called with the source and each serialized joint state.
-            depth: of the queues, messages.
         """
         self._node, self._watchdogs = node, watchdogs
-        self._received, self._depth = received, depth
+        self._received = received
         self._sources: dict[str, JointStateSource] = {}  # by topic
         self._kept: deque[tuple[JointStateSource, bytes]] = deque()
         self._kept_until, self._has_taken = -math.inf, False
@@ -183,7 +178,7 @@ class JointStates:
         for port in ports:
             if port.joint_states not in self._sources:
                 self._sources[port.joint_states] = JointStateSource(
-                    self._node, self._hear, port.joint_states, port.source.prefix, self._depth
+                    self._node, self._hear, port.joint_states, port.source.prefix
                 )
 
     def unsubscribe(self) -> None:
@@ -267,18 +262,13 @@ class JointStates:
     ) -> tuple[MonitorState, float]:
         """The state after a serialized joint state that was received at ``start``, seconds.
 
-        If the node is behind, all that wait are merged, and the newest is checked. Before,
-        ``process_scene`` is called with whether it is. Also returns the age at ``start`` of the
-        checked message; NaN if it is unknown.
+        If the node is behind, the `newest` is checked. Before, ``process_scene`` is called with
+        whether it is. Also returns the age at ``start`` of the checked message; NaN if it is
+        unknown.
         """
-        is_behind = self._watchdogs.cycles.is_behind(start) or bool(self._kept)
-        self._kept.append((source, data))
+        source, data, is_behind = self.newest(monitor, source, data, start)
+        process_scene(is_behind)
         try:
-            source, data = self._kept.popleft()
-            for newer in self._newer(is_behind):
-                self._merge(monitor, source, data)
-                source, data = newer
-            process_scene(is_behind)
             joint_state = self.read(source, data, monitor)
         except JointStateError as error:
             return monitor.reject(error, time.monotonic()), math.nan
@@ -287,6 +277,25 @@ class JointStates:
             return state, joint_state.lag + start - joint_state.now
         return state, math.nan
 
+    def newest(
+        self, monitor: Monitor, source: JointStateSource, data: bytes, start: float
+    ) -> tuple[JointStateSource, bytes, bool]:
+        """The newest serialized joint state if the node is behind at ``start``; and whether it is.
+
+        Call it at each one. Those before the newest are merged, without a query; their faults are
+        reported with the next state.
+        """
+        is_behind = self._watchdogs.cycles.is_behind(start) or bool(self._kept)
+        self._kept.append((source, data))
+        source, data = self._kept.popleft()
+        for newer in self._newer(is_behind):
+            try:
+                monitor.merge(self.read(source, data, monitor))
+            except JointStateError as error:
+                monitor.reject(error, time.monotonic())
+            source, data = newer
+        return source, data, is_behind
+
     def _newer(self, is_behind: bool) -> Iterator[tuple[JointStateSource, bytes]]:
         """Take the joint states that were kept, and if the node ``is_behind`` those that wait."""
         while self._kept:
@@ -294,10 +303,3 @@ class JointStates:
         for waiting in self.waiting() if is_behind else ():
             self._has_taken = True
             yield waiting
-
-    def _merge(self, monitor: Monitor, source: JointStateSource, data: bytes) -> None:
-        """Process a joint state without a query; faults are reported with the next state."""
-        try:
-            monitor.merge(self.read(source, data, monitor))
-        except JointStateError as error:
-            monitor.reject(error, time.monotonic())

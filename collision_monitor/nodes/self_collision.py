@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.common.safe_files import ReceivedText
@@ -64,10 +63,7 @@ class SelfCollisionCore(SingleRobotCore):
             node.get_logger().warning(text)
         self._stream: PointStreaming | None = None
         self._note = ""  # trajectory dropped because of the last description
-        self._joint_states = JointStates(
-            node, self._watchdogs, self._on_joint_state,
-            qos_profile_sensor_data.depth,  # each is processed alone
-        )
+        self._joint_states = JointStates(node, self._watchdogs, self._on_joint_state)
         self._motions = ReleasedMotions(self._joint_states.seconds)
         self._markers = PathMarkerTopic(node, self._values)
         self.state = RequestState(node, self._values, self._faults, self._shortage, self._motions)
@@ -181,16 +177,19 @@ class SelfCollisionCore(SingleRobotCore):
     # -- supervisor --
 
     def _on_joint_state(self, source: JointStateSource, data: bytes) -> None:
-        if self._motions.filter is None:
+        trajectories, joint_states = self._motions.filter, self._joint_states
+        if trajectories is None:
             return
-        monitor = self._motions.filter.supervisor.monitor
+        start, monitor = time.monotonic(), trajectories.supervisor.monitor
+        source, data, _ = joint_states.newest(monitor, source, data, start)
         try:
-            message = self._joint_states.read(source, data, monitor)
+            message = joint_states.read(source, data, monitor)
         except JointStateError as error:
             monitor.reject(error, time.monotonic())
-            return
-        if self._motions.filter.update(message, self._joint_states.seconds()):
-            self._hold()
+        else:
+            if trajectories.update(message, joint_states.seconds()):
+                self._hold()
+        self._watchdogs.cycles.add(start, time.monotonic())
 
     def _hold(self) -> None:
         """Hold the arms that may move: they are closer than danger_distance."""
@@ -233,6 +232,7 @@ class SelfCollisionCore(SingleRobotCore):
 
     def _watch(self) -> None:
         """Publish the state and markers at their rates, and changes immediately."""
+        self._joint_states.process_kept()
         self._robots.watch(time.monotonic())
         now = time.monotonic()
         self._requests.watch(now)

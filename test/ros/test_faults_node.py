@@ -344,7 +344,8 @@ def test_simulated_time_is_missed_may_pause_and_its_jumps_are_reported(slides_fi
 def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(slides_file):
     with opened("/collision_monitor") as graph:
         robot = ("-p", f"robot_description:={slides_file}", "-p", "cycle_deadline:=0.02")
-        graph.run([ROOT / "test/support/ros/slow_monitor.py", "0.04", "--ros-args", *robot])
+        slow = ROOT / "test/support/ros/slow_node.py", "collision_monitor", "0.04"
+        graph.run([*slow, "--ros-args", *robot])
         graph.until_distance(lambda: graph.send(NAMES, pose(0.9)))
         graph.until(lambda: "overloaded: a cycle took" in graph.state.message,
                     sending=lambda: graph.send(NAMES, pose(0.9)))  # fmt: skip
@@ -371,7 +372,7 @@ def test_topics_and_services_have_their_turn_beside_more_joint_states_than_it_ca
     with opened("/collision_monitor") as graph:
         graph.listen("distances")
         graph.run([
-            ROOT / "test/support/ros/slow_monitor.py", "0.02", "--ros-args",
+            ROOT / "test/support/ros/slow_node.py", "collision_monitor", "0.02", "--ros-args",
             "-p", f"robot_description:={slides_file}",
         ])  # fmt: skip
         graph.until_distance(lambda: graph.send(NAMES, pose(0.9)))

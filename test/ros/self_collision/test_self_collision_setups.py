@@ -12,8 +12,9 @@ from support.paths import ROOT
 from support.robots.dual_arm_cases import between_arms
 from support.robots.toys import joint, link, robot
 from support.robots.two_slides import JOINTS, URDF, apart
-from support.ros.ros_graph import ERROR, LATCHED, OK, WARN
-from support.ros.self_collision_cell import Cell, rows_of
+from support.ros.ros_graph import ERROR, LATCHED, OK, WARN, Graph
+from support.ros.self_collision_cell import Cell, rows_of, trajectory
+from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
@@ -251,3 +252,38 @@ def test_the_same_description_is_loaded_again_if_one_of_its_meshes_was_written_s
     trimesh.creation.box((0.6, 0.2, 0.2)).export(mesh)  # such as a longer tool
     descriptions.publish(text)  # as by a driver that is started again
     cell.until(lambda: distance() <= 0.3)
+
+
+# -- more joint states than the guard can check ----------------------------------------------
+
+
+def test_a_guard_too_slow_for_its_joint_states_checks_the_newest_and_trajectories_have_a_turn(
+    written,
+):
+    names, q = (*JOINTS, "mast_joint"), [*apart(0.5), 0.0]
+    graph = Graph("/self_collision")
+    try:
+        graph.run([
+            ROOT / "test/support/ros/slow_node.py", "self_collision", "0.01", "--ros-args",
+            "-p", f"robot_description:={written('slides.urdf', URDF)}",
+            "-p", "right_base_link:=base", "-p", "right_tip_link:=r_ball",
+            "-p", "left_base_link:=base", "-p", "left_tip_link:=l_ball",
+        ])  # fmt: skip
+        wanted = graph.node.create_publisher(
+            JointTrajectory, "/self_collision/desired_trajectory", 10
+        )
+        graph.until(
+            lambda: graph.heard["state"] and graph.values.get("joint_states") == "fresh"
+            and wanted.get_subscription_count(), 400.0, lambda: graph.send(names, q),
+        )  # fmt: skip
+        graph.node.destroy_publisher(graph.joint_states.pop("joint_states"))
+        positions = ",".join(map(str, q))
+        graph.run([ROOT / "test/support/ros/flood.py", "1000", ",".join(names), positions])
+        graph.spin(4.0)
+        seen = len(graph.heard["state"])
+        wanted.publish(trajectory(JOINTS, [[x + 0.01 for x in q[:4]]], [1.0]))
+        graph.until(lambda: graph.values["event"] == "forwarded", 10.0)
+        graph.spin(4.0)
+        assert len(graph.heard["state"]) - seen >= 12  # in 4 s; the rate is 10 Hz
+    finally:
+        graph.close()
