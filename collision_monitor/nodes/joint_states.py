@@ -204,6 +204,12 @@ class JointStates:
         if self._kept:
             self._hear(*self._kept.pop())
 
+    def catch_up(self) -> None:
+        """Process what waits, the newest alone, in a callback that has kept it waiting."""
+        self._kept.extend(self.waiting())
+        self._kept_until = -math.inf
+        self.process_kept()
+
     def waiting(self) -> Iterator[tuple[JointStateSource, bytes]]:
         """Take the waiting joint states, of each topic oldest first."""
         for source in self._sources.values():

@@ -69,7 +69,7 @@ class SelfCollisionCore(SingleRobotCore):
         self.state = RequestState(node, self._values, self._faults, self._shortage, self._motions)
         self._requests = TrajectoryRequests(
             node, self._values, self.state, self._shortage, self._motions, self._markers,
-            self._joint_states.seconds, self._end_stream,
+            self._joint_states.seconds, self._end_stream, self._joint_states.catch_up,
         )  # fmt: skip
         self._start()
         self._joint_states.subscribe(self._robots.ports)

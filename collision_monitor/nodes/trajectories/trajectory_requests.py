@@ -67,6 +67,7 @@ class TrajectoryRequests:
         markers: PathMarkerTopic,
         seconds: Callable[[], float],
         released: Callable[[], None],
+        catch_up: Callable[[], None],
     ) -> None:
         """Offer the action, and listen to the topic once `subscribe` is called.
 
@@ -79,13 +80,14 @@ class TrajectoryRequests:
             markers: show the last adjustment.
             seconds: time of the node.
             released: called before a trajectory is forwarded.
+            catch_up: called when a trajectory was read, to process joint states that waited.
 
         Raises:
             CollisionMonitorError: a controller's action is given, but control_msgs is missing.
         """
         self._node, self._values, self._state = node, values, state
         self._shortage, self._motions, self._markers = shortage, motions, markers
-        self._seconds, self._released = seconds, released
+        self._seconds, self._released, self._catch_up = seconds, released, catch_up
         self.adjusting = Adjusting(node, seconds, self._finish)
         self.publisher = node.create_publisher(JointTrajectory, "~/joint_trajectory", VALUES)
         self._relay = self._make_relay()
@@ -159,13 +161,16 @@ class TrajectoryRequests:
             self._state.report(Level.ERROR, "refused", reason, serial=serial)
 
     def _submit(self, message: JointTrajectory, goal: RelayedGoal | None) -> None:
+        desired, no_robot = desired_of(message), self._state.no_robot
+        if not no_robot:
+            self._catch_up()  # reading many points takes longer than joint states may be old
         self._state.request += 1
-        if self._state.no_robot:
-            self._refuse(f"no robot is loaded: {self._state.no_robot}", goal)
+        if no_robot:
+            self._refuse(f"no robot is loaded: {no_robot}", goal)
             return
         try:
             job = self._motions.filter.job(
-                desired_of(message),
+                desired,
                 seconds_of(message.header.stamp),
                 self._settings(),
                 self._seconds(),

@@ -13,7 +13,7 @@ from support.robots.dual_arm_cases import between_arms
 from support.robots.toys import joint, link, robot
 from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.ros_graph import ERROR, LATCHED, OK, WARN, Graph
-from support.ros.self_collision_cell import Cell, rows_of, trajectory
+from support.ros.self_collision_cell import Cell, rows_of, serialized, trajectory
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor import CollisionModel
@@ -287,3 +287,20 @@ def test_a_guard_too_slow_for_its_joint_states_checks_the_newest_and_trajectorie
         assert len(graph.heard["state"]) - seen >= 12  # in 4 s; the rate is 10 Hz
     finally:
         graph.close()
+
+
+def test_a_trajectory_that_takes_longer_to_read_than_joint_states_may_be_old_is_not_refused(
+    tmp_path, new_cell
+):
+    (tmp_path / "slides.urdf").write_text(URDF)
+    cell = new_cell(
+        tmp_path / "slides.urdf", (*JOINTS, "mast_joint"), "max_points:=60000",
+        "joint_state_timeout:=0.3", "right_base_link:=base", "right_tip_link:=r_ball",
+        "left_base_link:=base", "left_tip_link:=l_ball",
+    )  # fmt: skip
+    cell.stand([*apart(0.5), 0.3])
+    stays = serialized(cell.trajectory([cell.q[:4]], [0.0], names=JOINTS), 60_000, 0.01)
+    cell.until_fresh()
+    cell.wanted.publish(stays)
+    cell.until(lambda: cell.values["event"] in ("adjusting", "refused"))
+    assert cell.values["event"] == "adjusting", cell.message
