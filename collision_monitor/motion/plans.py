@@ -201,7 +201,7 @@ def start_positions(
         name: value for name, value in start.positions.items()
         if name in joints or not is_unneeded(robot, ignored, name)
     }  # fmt: skip
-    if not given:
+    if all(is_unneeded(robot, ignored, name) for name in given):
         return {}, tuple(warnings)
     at_start = Trajectory.through(tuple(given), np.zeros(1), np.array([list(given.values())]))
     names = [joint.name for joint in robot.joints]

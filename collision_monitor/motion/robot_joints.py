@@ -105,8 +105,9 @@ def on_robot(
         start: positions of independent joints as the motion starts, radians or metres.
 
     Raises:
-        MotionError: a joint is named twice or unknown, or all are ignored; a fixed joint moves, a
-            joint is held outside its limits, or numbers are too large to compute with.
+        MotionError: a joint is named twice or unknown, all are ignored, or none moves in this
+            robot; a fixed joint moves, a joint is held outside its limits, or numbers are too large
+            to compute with.
     """
     joints = robot.joint_named
     independent = [joint for joint in robot.joints if joint.moves and joint.mimic is None]
@@ -118,8 +119,13 @@ def on_robot(
         for name, column in named.items() if not joints[name].moves
     ]  # fmt: skip
     moved, derived = _moved(motion.polynomial.c, joints, named, where)
+    if named and not moved:
+        raise MotionError(
+            f"{where}: no named joint moves in this robot ({_quoted(tuple(named))}); robot "
+            f"{robot.name!r} has {_quoted(names)}"
+        )
     if both := moved.keys() & held.keys():
-        raise MotionError(f"{where}: held: {_quoted(sorted(both))}: also moved by the motion")
+        raise MotionError(f"{where}: held (--q): {_quoted(sorted(both))}: also moved by the motion")
     start = dict(start or {})
     rest = {joint.name: joint.rest for joint in independent} | start | held
     unasked = [
@@ -239,18 +245,18 @@ def _held(
 ) -> dict[str, float]:
     for name, value in held.items():
         if name not in joints:
-            raise MotionError(f"{where}: held: robot {robot.name!r} has no joint {name!r}")
+            raise MotionError(f"{where}: held (--q): robot {robot.name!r} has no joint {name!r}")
         if name not in independent:
             reason = "follows another" if joints[name].moves else "does not move"
-            raise MotionError(f"{where}: held: joint {name!r} {reason}")
+            raise MotionError(f"{where}: held (--q): joint {name!r} {reason}")
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            raise MotionError(f"{where}: held: {value!r} for {name!r} is not a number")
+            raise MotionError(f"{where}: held (--q): {value!r} for {name!r} is not a number")
         joint = joints[name]
         low, high = joint.lower - ROUNDING, joint.upper + ROUNDING
         within = math.isfinite(value) if joint.kind == "continuous" else low <= value <= high
         if not within:
             raise MotionError(
-                f"{where}: held: {name} at {value:g} is beyond its limits {joint.lower:g} to "
+                f"{where}: held (--q): {name} at {value:g} is beyond its limits {joint.lower:g} to "
                 f"{joint.upper:g}"
             )
     return {name: float(value) for name, value in held.items()}

@@ -81,9 +81,19 @@ def test_a_follower_that_does_not_follow_is_told():
 
 
 def test_a_fixed_joint_may_be_named_but_not_moved():
-    assert any("'hold' is fixed in this robot" in w for w in put(motion(hold=[2, 2, 2.005]))[1])
+    named = motion(turn=[0, 1, 0], hold=[2, 2, 2.005])
+    assert any("'hold' is fixed in this robot" in w for w in put(named)[1])
     with pytest.raises(MotionError, match="'hold' moves from 2 to 2.5, but is fixed"):
         put(motion(hold=[2, 2, 2.5]))
+
+
+def test_a_motion_whose_joints_do_not_move_in_the_robot_is_refused():
+    """Nothing of it would be checked, and what is held would be called safe."""
+    says = r"file: no named joint moves in this robot \('hold'\); robot 'toy' has 'turn', 'slide'"
+    with pytest.raises(MotionError, match=says):
+        put(motion(hold=[0, 0, 0]))
+    with pytest.raises(MotionError, match=says):
+        put(motion(hold=[0, 0, 0], other=[0, 1, 2]), ignored=["other"])
 
 
 def test_a_robot_without_joints_has_none():
@@ -97,11 +107,11 @@ def test_a_robot_without_joints_has_none():
     [
         (["tern", "x"], {}, r"'toy' has no joint 'tern', 'x'; did you mean 'turn'\? It has 'turn'"),
         (["tern"], {}, r"'wheel'\. --ignore JOINT leaves joints out"),
-        (["turn"], {"held": {"no": 0.0}}, "held: robot 'toy' has no joint 'no'"),
-        (["turn"], {"held": {"follow": 0.0}}, "held: joint 'follow' follows another"),
-        (["turn"], {"held": {"hold": 0.0}}, "held: joint 'hold' does not move"),
-        (["turn"], {"held": {"turn": 0.0}}, "held: 'turn': also moved by the motion"),
-        (["turn"], {"held": {"high": 0.0}}, "high at 0 is beyond its limits 1 to 2"),
+        (["turn"], {"held": {"no": 0.0}}, r"held \(--q\): robot 'toy' has no joint 'no'"),
+        (["turn"], {"held": {"follow": 0.0}}, r"held \(--q\): joint 'follow' follows another"),
+        (["turn"], {"held": {"hold": 0.0}}, r"held \(--q\): joint 'hold' does not move"),
+        (["turn"], {"held": {"turn": 0.0}}, r"held \(--q\): 'turn': also moved by the motion"),
+        (["turn"], {"held": {"high": 0.0}}, r"held \(--q\): high at 0 is beyond its limits 1"),
         (["turn"], {"held": {"high": float("nan")}}, "high at nan is beyond"),
         (["turn"], {"held": {"high": "1"}}, "'1' for 'high' is not a number"),
         (["turn", "x9"], {"ignored": ["y*"]}, "no joint 'x9'"),
