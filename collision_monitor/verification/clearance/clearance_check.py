@@ -94,6 +94,7 @@ class ClearanceSeries:
         exact: (pairs,) bool: measured between meshes, otherwise between leaves.
         limits: (pairs, 3) metres: 0, stop and warn of each pair.
         minima: of all pairs, worst first.
+        joint_names: of the columns of their configurations.
         looks: numbers of evaluated configurations, and of evaluated pairs at configurations.
     """
 
@@ -106,6 +107,7 @@ class ClearanceSeries:
     exact: np.ndarray
     limits: np.ndarray
     minima: tuple[PairClearance, ...]
+    joint_names: tuple[str, ...]
     looks: tuple[int, int]
 
     @property
@@ -169,7 +171,8 @@ def _series(
     minima.sort(key=lambda minimum: (minimum.distance, minimum.lower))
     return ClearanceSeries(
         tuple(pairs), request.edges, scan.lows, scan.ups, scan.when, scan.doubts, exact,
-        request.limits, tuple(minima), tuple(scan.looks.tolist()),
+        request.limits, tuple(minima), tuple(scanner.model.joint_names),
+        tuple(scan.looks.tolist()),
     )  # fmt: skip
 
 

@@ -120,6 +120,7 @@ def as_data(result: Verification) -> dict[str, Any]:
             "at_least": json_number(result.clearance.at_least),
             "between": "meshes" if worst.exact else "leaves",
             "links": list(worst.pair),
+            "joint_names": list(result.clearance.series.joint_names),
             "configuration": [float(x) for x in worst.q],
             "points": [[float(x) for x in point] for point in worst.points],
         },

@@ -53,6 +53,7 @@ def test_every_verdict_has_the_same_keys_and_is_json():
 
 def test_the_nearest_moment_can_be_asked_again():
     nearest = as_data(colliding())["nearest"]
+    assert nearest["joint_names"] == list(model().joint_names)
     found = model().distance(nearest["configuration"])
     assert abs(found.distance - nearest["distance"]) < 1e-9
     assert set(nearest["links"]) == set(found.links)
