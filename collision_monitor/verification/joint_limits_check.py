@@ -466,10 +466,17 @@ def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     samples = trajectory.sample(times)
     rates = samples.accelerations, samples.jerks
     if trajectory.is_straight:  # only near the ends of a line
-        nearest = np.searchsorted(0.5 * (steps.times[1:] + steps.times[:-1]), times)
-        near = np.abs(times - steps.times[nearest])[:, None] <= 0.5 * LONGEST_STEP
-        tables = steps.accelerations, steps.jerks
-        rates = tuple(np.where(near, table[nearest], 0.0) for table in tables)
+        for j in range(len(trajectory.joint_names)):
+            sampled = np.ones(len(steps.times), dtype=bool)
+            if trajectory.knots is not None:
+                sampled = trajectory.knots[:, j]
+            if not sampled.any():  # it is held
+                continue
+            at = steps.times[sampled]
+            nearest = np.searchsorted(0.5 * (at[1:] + at[:-1]), times)
+            near = np.abs(times - at[nearest]) <= 0.5 * LONGEST_STEP
+            for rate, table in zip(rates, (steps.accelerations, steps.jerks), strict=True):
+                rate[:, j] = np.where(near, table[sampled, j][nearest], 0.0)
     return times, samples.positions, samples.velocities, *rates
 
 

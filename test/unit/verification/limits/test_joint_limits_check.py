@@ -248,6 +248,27 @@ def test_a_joint_that_is_sampled_among_others_has_its_own_knots(rate):
         assert np.allclose(steps.accelerations[inner, j], expected, atol=0.05)
 
 
+def test_a_joint_among_others_is_plotted_as_alone():
+    """A publisher at 100 Hz, and one at 40 Hz; a third joint is held."""
+    parts = []
+    for each in (100, 40):
+        times = np.arange(1.0 * each + 1.0) / each
+        rows = (times**3)[:, None]
+        parts.append(PPoly(np.stack([np.diff(rows, axis=0) * each, rows[:-1]]), times))
+    whole = joined(parts)
+    knots = own_knots(parts, whole.x)
+    both = check_joint_limits(Trajectory(("j1", "j2"), whole, knots), CHAIN, from_rest=False)
+    for j, part in enumerate(parts):
+        alone = check_joint_limits(Trajectory((f"j{j + 1}",), part), CHAIN, from_rest=False)
+        at = np.isin(both.times, alone.times)
+        for rate in ("accelerations", "jerks"):
+            drawn = getattr(both, rate)[at, j]
+            assert drawn == pytest.approx(getattr(alone, rate)[:, 0], abs=1e-6)
+    knots[:, 1] = False
+    held = check_joint_limits(Trajectory(("j1", "j2"), whole, knots), CHAIN, from_rest=False)
+    assert not held.jerks[:, 1].any()
+
+
 def test_a_sample_after_a_long_rest_is_still_a_sample():
     times = np.array([0.0, 5.0, 5.01, 5.02])
     steps = steps_of(Trajectory.through(("a",), times, [[0.0], [0.0], [0.01], [0.02]]))
