@@ -23,7 +23,13 @@ from collision_monitor.common.text import closest
 from collision_monitor.errors import MotionError, SceneError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line
-from collision_monitor.motion.robot_joints import SAME_POSITION, LoadedMotion, led_by, on_robot
+from collision_monitor.motion.robot_joints import (
+    SAME_POSITION,
+    LoadedMotion,
+    is_unneeded,
+    led_by,
+    on_robot,
+)
 from collision_monitor.motion.trajectory import REST, Trajectory, joined, own_knots
 from collision_monitor.robot.bodies import Bodies, link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot
@@ -66,11 +72,25 @@ def command_motion(
         mode = Entry(where, {"mode": document.get("mode")}, ("mode",)).choice(
             "mode", ("joint", "line")
         )
+        document = _without(document, robot, ignored)
         if mode == "joint":
             return _joint_motion(document, path, robot, rest)
         return _line_motion(document, path, robot, rest)
     except SceneError as problem:  # scene files share these checks of values
         raise MotionError(str(problem)) from None
+
+
+def _without(document: Mapping[str, Any], robot: Robot, ignored: Sequence[str]) -> dict[str, Any]:
+    """The command without joints that are not the robot's and are to be ignored."""
+
+    def is_ignored(name: object) -> bool:
+        return name not in robot.joint_named and is_unneeded(robot, ignored, str(name))
+
+    return {
+        key: {name: each for name, each in value.items() if not is_ignored(name)}
+        if key in ("start", "target", "profiles") and isinstance(value, Mapping) else value
+        for key, value in document.items()
+    }  # fmt: skip
 
 
 # -- joint mode --

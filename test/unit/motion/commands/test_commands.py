@@ -68,6 +68,26 @@ def test_each_joint_has_its_own_profile_and_rests_when_it_has_arrived():
     assert not warnings
 
 
+def test_joints_of_another_device_are_left_out_where_that_is_asked_for():
+    text = JOINT.replace("start: {", "start: {gripper: 0.1, ").replace(
+        "target: {", "target: {gripper: 0.2, "
+    )
+    text += "  gripper: {rate: 0.1, tsa: 1, tsd: 1}\n"
+    robot = arm(SPACE).robot
+    with pytest.raises(MotionError, match="file: start: gripper: unknown key"):
+        joint_command(text)
+    loaded = command_motion(yaml.safe_load(text), Path("file"), robot, ignored=["grip*"])
+    plain = command_motion(yaml.safe_load(JOINT), Path("file"), robot)
+    assert loaded.named == plain.named and loaded.warnings == plain.warnings
+    assert np.array_equal(loaded.trajectory.polynomial.c, plain.trajectory.polynomial.c)
+    # A joint of the robot is never left out.
+    loaded = command_motion(yaml.safe_load(JOINT), Path("file"), robot, ignored=["*"])
+    assert loaded.named == plain.named
+    with pytest.raises(MotionError, match="file: start: .*names no joint"):
+        command_motion({"mode": "line", "link": "tool", "start": {"gripper": 0}, "pose": {}},
+                       Path("file"), robot, ignored=["gripper"])  # fmt: skip
+
+
 def test_a_joint_that_is_where_it_should_be_takes_its_time_or_none():
     same = JOINT.replace("elbow_pitch: -2.0", "elbow_pitch: -1.0")
     motion, _ = joint_command(same)
