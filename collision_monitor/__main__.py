@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from collision_monitor.cli.options import Exit, discard_output
+from collision_monitor.cli.options import Exit, Parser, discard_output
 from collision_monitor.errors import CollisionMonitorError
 
 _COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view", "demo", "warm-up")
@@ -18,7 +18,7 @@ _COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view",
 
 def parser(names: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
     """Parser of some commands, by default of all; imports their modules."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="python -m collision_monitor",
         description="Clearance of robot arms: leaves fitted to links, distances, motions "
         "verified, motions of two arms made safe, a live demo.",

@@ -35,6 +35,23 @@ class Exit(IntEnum):
     INTERRUPTED = 130  # 128 and the number of SIGINT, as of shells
 
 
+class Parser(argparse.ArgumentParser):
+    """Parser of which each option with a value may be given once, unless it takes several."""
+
+    def __init__(self, *arguments: Any, **others: Any) -> None:
+        """As of ``ArgumentParser``, whose default is to keep the last value without a word."""
+        super().__init__(*arguments, **others)
+        self.register("action", None, _Once)
+
+
+class _Once(argparse._StoreAction):
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
+        """Store the value."""
+        if option and getattr(namespace, self.dest, self.default) is not self.default:
+            raise argparse.ArgumentError(self, f"is given twice ({values!s}); it takes one value")
+        super().__call__(parser, namespace, values, option)
+
+
 # -- types of options, which raise argparse.ArgumentTypeError --
 
 

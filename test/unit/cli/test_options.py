@@ -53,3 +53,14 @@ def test_a_file_without_a_name_is_not_left_out_in_silence(option, capsys):
     with pytest.raises(SystemExit):
         main(["distance", "r.urdf", option, ""])
     assert f"argument {option}: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [("--q", ("a=1", "b=2")), ("--scene", ("cell.yaml", "table.yaml")), ("--max-leaves", "34")],
+)
+def test_an_option_with_one_value_is_not_given_twice(option, values, capsys):
+    """The first scene, or the first positions, would be left out in silence."""
+    with pytest.raises(SystemExit):
+        main(["distance", "r.urdf", option, values[0], option, values[1]])
+    assert f"argument {option}: is given twice ({values[1]}); it takes" in capsys.readouterr().err
