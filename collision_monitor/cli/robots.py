@@ -128,13 +128,16 @@ def given_thresholds(
 
     ``warn`` and ``stop``: metres, where neither gives them.
     """
-    of_file = Thresholds(warn, stop)
+    of_file = Thresholds(warn, stop, source="")
     if options.thresholds is not None:
         of_file = load_thresholds(options.thresholds, warn, stop)
     given = {key: getattr(options, key) for key in ("warn", "stop")}
     given = {key: value for key, value in given.items() if value is not None}
     Thresholds(**given, source="options").of(())  # raises, and does not name the file
-    return replace(of_file, **given)
+    sources = filter(None, (*(f"--{key}" for key in given), of_file.source))
+    thresholds = replace(of_file, **given, source=" and ".join(sources))
+    replace(thresholds, rules=()).of(())  # raises where options and file do not go together
+    return thresholds
 
 
 # -- a second robot --

@@ -528,8 +528,15 @@ def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(run, tmp_pa
     [
         (["--warn", "-1"], "options: warn: -1.0"),
         (["--stop", "1e9"], "options: stop: 1e+09"),
+        (["--stop", "0.2"], "error: --stop: stop 0.2 is above warn 0.1"),
         (["--thresholds", "/nowhere/file.yaml"], "/nowhere/file.yaml"),
     ],
 )
 def test_what_cannot_be_used_is_an_error(cell, run, arguments, says):
     assert says in run("thresholds", cell[0], *arguments, code=2).err
+
+
+def test_options_that_do_not_go_with_a_file_are_named_beside_it(cell, run, written):
+    mine = written("mine.yaml", "warn: 0.15")
+    error = run("thresholds", cell[0], "--thresholds", mine, "--stop", "0.2", code=2).err
+    assert "error: --stop and mine.yaml: stop 0.2 is above warn 0.15" in error
