@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.limits import LARGEST_OF_JOINT, check_time
+from collision_monitor.common.text import MOST_NAMED, shortened
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.packed import windows
@@ -101,7 +102,7 @@ class LeafQueries:
         if q.shape != shape:
             raise ConfigurationError(
                 f"q has shape {q.shape}, but '{self.name}' has {len(self.joint_names)} joints: "
-                f"{', '.join(self.joint_names)}"
+                f"{shortened(self.joint_names, MOST_NAMED)}"
             )
         return q
 

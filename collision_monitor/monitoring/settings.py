@@ -12,6 +12,7 @@ import numpy as np
 
 from collision_monitor.common.limits import LARGEST_OF_JOINT, SMALLEST_DECELERATION
 from collision_monitor.common.settings import check_settings, setting
+from collision_monitor.common.text import MOST_NAMED, shortened
 from collision_monitor.errors import BehaviourError, ThresholdsError
 from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE, Rule
 
@@ -187,7 +188,7 @@ def braking_decelerations(
         if not hits:
             raise BehaviourError(
                 f"braking_decelerations: {entry!r} matches no joint; the joints are "
-                f"{', '.join(joint_names)}"
+                f"{shortened(joint_names, MOST_NAMED)}"
             )
         out[hits] = value
     return out

@@ -21,7 +21,7 @@ import numpy as np
 
 from collision_monitor.common.limits import LARGEST_OF_JOINT, range_problem
 from collision_monitor.common.safe_files import LARGEST_YAML, parse_documents
-from collision_monitor.common.text import time_text
+from collision_monitor.common.text import closest, time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.trajectory import NANO
 from collision_monitor.robot.yaml_values import finite_number, shown
@@ -285,7 +285,7 @@ def checked_points(
         if name not in robot_joints:
             raise TrajectoryError(
                 f"names '{name}', which the robot does not move; its joints are "
-                f"{', '.join(robot_joints)}"
+                f"{closest(name, robot_joints)}"
             )
     if not len(positions):
         raise TrajectoryError("has no points")

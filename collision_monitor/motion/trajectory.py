@@ -18,7 +18,7 @@ import yaml
 from scipy.interpolate import PPoly
 
 from collision_monitor.common.files import write_text
-from collision_monitor.common.text import time_text
+from collision_monitor.common.text import closest, time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 
 # -- tables --
@@ -67,7 +67,8 @@ class Motion:
         """
         if unknown := [name for name in self.joint_names if name not in joint_names]:
             raise MotionError(
-                f"{owner} has no joint {unknown[0]!r}; it has {', '.join(joint_names) or 'none'}"
+                f"{owner} has no joint {unknown[0]!r}; it has "
+                f"{closest(unknown[0], joint_names) or 'none'}"
             )
         positions = np.tile(np.asarray(rest, dtype=float), (len(self.times), 1))
         columns = [joint_names.index(name) for name in self.joint_names]

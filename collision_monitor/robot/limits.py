@@ -32,7 +32,7 @@ from typing import Any
 
 from collision_monitor.common.limits import LARGEST_OF_JOINT, range_problem
 from collision_monitor.common.safe_files import read_document
-from collision_monitor.common.text import closest, shortened
+from collision_monitor.common.text import MOST_LOGGED, closest, shortened
 from collision_monitor.errors import JointLimitsError
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.yaml_values import finite_number, shown
@@ -154,7 +154,7 @@ def read_joint_limits(
             f"the robot has {closest(unknown[0] if unknown else '', joint_names)}"
         )
     if unknown:
-        logger.warning("%s: unknown joints are ignored: %s", path, ", ".join(unknown))
+        logger.warning("%s: unknown joints are ignored: %s", path, shortened(unknown, MOST_LOGGED))
     return known
 
 

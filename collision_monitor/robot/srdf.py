@@ -21,7 +21,7 @@ from lxml import etree
 
 from collision_monitor.common.limits import LARGEST_OF_JOINT
 from collision_monitor.common.safe_files import DEEPEST, XmlDocument, parse_xml
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import MOST_LOGGED, shortened
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.urdf_elements import check_root
@@ -166,16 +166,19 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
     unknown: dict[str, None] = {}  # a set that keeps the order of the file
     disabled, enabled = _decided_pairs(document, robot, unknown)
     if unknown:
-        warnings.append(f"{document.name}: unknown links are ignored: {', '.join(unknown)}")
+        names = shortened(unknown, MOST_LOGGED)
+        warnings.append(f"{document.name}: unknown links are ignored: {names}")
     groups = Groups(document, robot)
     links, joints = groups.resolve()
     if groups.unknown:
         warnings.append(
-            f"{document.name}: unknown names in groups are ignored: {', '.join(groups.unknown)}"
+            f"{document.name}: unknown names in groups are ignored: "
+            f"{shortened(groups.unknown, MOST_LOGGED)}"
         )
     states, problems = _states(document, robot)
     if problems:
-        warnings.append(f"{document.name}: ignored in group states: {', '.join(problems)}")
+        listed = shortened(problems, MOST_LOGGED)
+        warnings.append(f"{document.name}: ignored in group states: {listed}")
     if beyond := _beyond_limits(states, robot):
         warnings.append(
             f"{document.name}: named states beyond joint limits of the URDF are ignored: "

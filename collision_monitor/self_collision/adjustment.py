@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.text import metres, time_text
+from collision_monitor.common.text import MOST_NAMED, metres, shortened, time_text
 from collision_monitor.errors import (
     AdjustmentError,
     ConfigurationError,
@@ -404,7 +404,7 @@ def _able_arms(
     if not moved:
         raise MotionError(
             f"the motion names no joint of {' or '.join(repr(arm.name) for arm in arms)}: "
-            f"{', '.join(name for arm in arms for name in arm.joint_names)}"
+            f"{shortened([name for arm in arms for name in arm.joint_names], MOST_NAMED)}"
         )
     asked = yielding_arms(arms, yielding)
     if not set(asked) & set(moved):

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from collision_monitor.common.limits import SIX_DIGITS
-from collision_monitor.common.text import time_text
+from collision_monitor.common.text import closest, shortened, time_text
 from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
 from collision_monitor.motion.trajectory import NANO, Motion, check_points
 from collision_monitor.robot.angles import TURN, limits_beside
@@ -51,8 +51,8 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
     unknown = [name for name in names if name not in model.joint_names]
     if unknown:
         raise MotionError(
-            f"'{model.name}' has no joint {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join(model.joint_names)}"
+            f"'{model.name}' has no joint {shortened(map(repr, unknown))}; it has "
+            f"{closest(str(unknown[0]), model.joint_names)}"
         )
     return Motion(names, times, positions)
 

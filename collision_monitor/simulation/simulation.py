@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.safe_files import ReceivedText
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import closest, shortened
 from collision_monitor.errors import ConfigurationError, SimulationError
 from collision_monitor.robot.inertials import read_friction, read_inertials
 from collision_monitor.robot.scene import Scene, load_scene, mesh_files
@@ -273,7 +273,7 @@ class Simulation:
             if name not in self.joint_names:
                 raise ConfigurationError(
                     f"start: the robot has no joint '{name}'; its joints are "
-                    f"{', '.join(self.joint_names)}"
+                    f"{closest(name, self.joint_names)}"
                 )
             column = self.joint_names.index(name)
             lower, upper = self._servos.limits[column]

@@ -13,6 +13,7 @@ from scipy.interpolate import PPoly
 
 from collision_monitor.common.limits import LARGEST
 from collision_monitor.common.settings import is_number
+from collision_monitor.common.text import closest
 from collision_monitor.continuous.clearance_scan import RESOLUTION
 from collision_monitor.continuous.scan_space import ScanMotion
 from collision_monitor.errors import ConfigurationError, TrajectoryError
@@ -135,7 +136,7 @@ class Schedule:
             if name not in model.joint_names:
                 raise TrajectoryError(
                     f"'{model.name}' has no joint '{name}' that a trajectory can move; it has "
-                    f"{', '.join(model.joint_names)}"
+                    f"{closest(name, model.joint_names)}"
                 )
             column = model.joint_names.index(name)
             if column in self._columns or column in columns:

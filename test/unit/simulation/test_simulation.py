@@ -50,6 +50,12 @@ def test_a_start_that_cannot_be_is_refused(start, message):
         Simulation.from_urdf(toys.chain(3), start=start)
 
 
+def test_a_refusal_lists_the_first_of_many_joints():
+    says = r"no joint 'elbow'; its joints are j1, (j\d+, ){6}j8 and 12 more$"
+    with pytest.raises(ConfigurationError, match=says):
+        Simulation.from_urdf(toys.chain(21), start={"elbow": 0.1})
+
+
 def test_the_published_motion_ends_in_contact_of_the_hands():
     sim = simulation("dual_arm")
     motion = read_motion("config/dual_arm_motion.csv")
