@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         adjust_report.require_plot(options.plot)
     files = opened_motions(options, [options.motion])
     model = load_model(options)
-    _, motion = read_motions(options, files, model)[0]
+    _, motion = read_motions(options, files, model, smooth=True)[0]
     held = _held(options.q, model, motion)
     tighter = _limits_of_leaders(options.limits, options.soft_limits, model)
     limits = _limits(tighter)

@@ -219,13 +219,16 @@ def opened_motions(options: argparse.Namespace, paths: Sequence[str]) -> list[Mo
 
 
 def read_motions(
-    options: argparse.Namespace, files: Sequence[MotionFile], model: CollisionModel
+    options: argparse.Namespace,
+    files: Sequence[MotionFile],
+    model: CollisionModel,
+    smooth: bool = False,
 ) -> list[tuple[Path, Motion]]:
-    """The path of each file, and the motion of the model in it."""
+    """The path of each file, and the motion of the model in it; ``smooth``: see `read_motion`."""
     return [
         (file.path, read_motion(
             file, model.robot, topic=topic_of(options, file.path), stamps=options.stamps,
-            ignored=options.ignore, scene=model.scene,
+            ignored=options.ignore, scene=model.scene, smooth=smooth,
         )) for file in files
     ]  # fmt: skip
 

@@ -28,8 +28,10 @@ from collision_monitor.motion.commands import command_motion, is_command
 from collision_monitor.motion.plans import find_points, start_positions
 from collision_monitor.motion.points import Points, csv_points, documents, unused
 from collision_monitor.motion.robot_joints import LoadedMotion, is_unneeded, led_by, on_robot
+from collision_monitor.motion.samples import one_table
 from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
 from collision_monitor.robot.description import Robot
+from collision_monitor.robot.limits import urdf_limits
 from collision_monitor.robot.scene import Scene
 
 logger = logging.getLogger(__name__)
@@ -98,6 +100,7 @@ def read_motion(
     stamps: str = "header",
     ignored: Sequence[str] = (),
     scene: Scene | None = None,
+    smooth: bool = False,
 ) -> Motion:
     """Return a motion as a table of waypoints: seconds, radians or metres.
 
@@ -114,6 +117,8 @@ def read_motion(
         stamps: see `load_trajectory`.
         ignored: see `load_trajectory`; with ``robot`` only.
         scene: see `load_trajectory`.
+        smooth: of joint states of several publishers, see `samples.one_table`; else the samples of
+            all are waypoints, at which the lines of others bend in next to no time.
 
     Raises:
         MotionError: see `open_motion` and `load_trajectory`; or the robot is needed and not given,
@@ -157,7 +162,14 @@ def read_motion(
         if not violation.warning:
             raise MotionError(f"{file.path}: the robot cannot follow this line: {findings}")
         logger.warning("%s: %s", file.path, findings)
-    return _table(loaded.only(loaded.named).trajectory, str(file.path))
+    trajectory = loaded.only(loaded.named).trajectory
+    several = trajectory.knots is not None and not trajectory.knots.all()
+    if smooth and several and trajectory.is_straight:
+        of_urdf = urdf_limits(robot)
+        limits = [of_urdf[name] for name in trajectory.joint_names]
+        ends = np.array([(each.lower, each.upper) for each in limits]).T
+        return one_table(trajectory, *ends)
+    return _table(trajectory, str(file.path))
 
 
 def _independent(motion: Motion, robot: Robot, where: str, ignored: Sequence[str]) -> Motion:

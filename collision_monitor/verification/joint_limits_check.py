@@ -31,6 +31,7 @@ from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import closest
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.geometry.segments import ROUNDING
+from collision_monitor.motion.samples import LONGEST_STEP
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.angles import limits_beside
@@ -47,7 +48,6 @@ from collision_monitor.verification.check import (
 
 # -- steps of velocity and acceleration --
 
-LONGEST_STEP = 0.1  # seconds
 _UNEVEN = 2.0 + SIX_DIGITS  # ratio of lengths; pieces that differ more are not consecutive samples
 
 

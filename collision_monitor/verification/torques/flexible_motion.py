@@ -13,19 +13,19 @@ and control of elastic joint robots, J. Dyn. Syst. Meas. Control 109, 1987; Liu 
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.interpolate import CubicSpline, PPoly
+from scipy.interpolate import PPoly
 from scipy.linalg import eigh
 
 from collision_monitor.errors import DynamicsError
+from collision_monitor.motion.samples import splined
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
+from collision_monitor.verification.joint_limits_check import steps_of
 from collision_monitor.verification.torques.actuators import Drive
 from collision_monitor.verification.torques.dynamics import LONGEST_TURN, RobotDynamics
 
@@ -162,26 +162,6 @@ class FlexibleJoints:
         return omegas / (2.0 * np.pi), self.damping @ shapes**2 / (2.0 * omegas)
 
 
-def _splines(trajectory: Trajectory, ends: str) -> PPoly:
-    """A straight trajectory with splines through the samples that are a joint's own.
-
-    Joints with samples farther apart than `LONGEST_STEP` keep their lines.
-    """
-    times, lines = trajectory.times, trajectory.polynomial.c[-2:]
-    c = np.zeros((4, *lines.shape[1:]))
-    c[4 - len(lines) :] = lines
-    for j in range(c.shape[2]):
-        at = times if trajectory.knots is None else times[trajectory.knots[:, j]]
-        if len(at) < 3 or np.diff(at).max() > LONGEST_STEP:
-            continue
-        spline = CubicSpline(at, trajectory.positions(at)[:, j], bc_type=ends)
-        inside = (times[:-1] >= at[0]) & (times[:-1] < at[-1])
-        c[3, :, j] = spline(np.clip(times[:-1], at[0], at[-1]))
-        for power in range(1, 4):
-            c[3 - power, :, j] = inside * spline(times[:-1], power) / math.factorial(power)
-    return PPoly(c, times)
-
-
 class MotorCommand:
     """Command of the motors as one polynomial: the trajectory, followed by rest.
 
@@ -202,7 +182,7 @@ class MotorCommand:
         times, polynomial, of_joints = trajectory.times, trajectory.polynomial, trajectory.knots
         polynomial = PPoly(polynomial.c, polynomial.x)
         if trajectory.is_straight:
-            polynomial = _splines(trajectory, "clamped" if from_rest else "not-a-knot")
+            polynomial = splined(trajectory, "clamped" if from_rest else "not-a-knot")
         if rest > 0.0:
             still = np.zeros_like(polynomial.c[:, :1])
             still[-1] = trajectory.positions(times[-1:])

@@ -122,6 +122,23 @@ def test_a_safe_motion_is_written_as_it_is(place, adjust):
     assert (result["result"], result["window"], result["output"]) == ("already safe", None, None)
 
 
+def test_two_publishers_are_not_slowed_for_the_samples_of_each_other(place, run):
+    """At 100 Hz, and 0.3 ms later at 10 Hz: within acceleration and jerk limits by themselves."""
+    arms, messages = (JOINTS[:3], JOINTS[3:]), []
+    for names, shift, count, rate in zip(arms, (0.0, 3e-4), (201, 20), (100, 10), strict=True):
+        for time in (shift + np.arange(count) / rate).tolist():
+            u = float(np.clip((time - 0.2) / 1.5, 0.0, 1.0))
+            angle = 0.2 * u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
+            messages.append(("/states", time + 1.0, state(time + 1.0, names, [angle] * 3)))
+    bag = write_bag(place / "bag", sorted(messages, key=lambda message: message[1]))
+    limits = "".join(f"  {name}: {{max_acceleration: 1.0, max_jerk: 10.0}}\n" for name in JOINTS)
+    (place / "joint_limits.yaml").write_text(f"joint_limits:\n{limits}")
+    files = ["--srdf", place / "robot.srdf", "--limits", place / "joint_limits.yaml"]
+    arguments = ["adjust", place / "robot.urdf", bag, *files, "--json"]
+    duration = json.loads(run(*arguments, "--danger-distance", "0.02").out)["duration"]
+    assert duration["after"] < 1.01 * duration["before"]
+
+
 def test_a_bag_is_adjusted_by_its_topic(place, run):
     rows = meeting(41, 0.85)
     messages = [("/js", 1.0 + k, state(1.0 + k, JOINTS, row)) for k, row in enumerate(rows)]
