@@ -101,9 +101,11 @@ def configurations(model: CollisionModel, motion: Motion, rest: np.ndarray) -> n
         name = model.joint_names[column]
         followers = [f"'{joint.name}'" for joint, leader, _, _ in mimics(model) if leader == name]
         others = f", with those of {', '.join(followers)} that mimics it" if followers else ""
+        place = f"waypoint {waypoint} at {time_text(motion.times[waypoint])}: joint '{name}' is at"
+        if name not in motion.joint_names:
+            place = f"joint '{name}', which the motion does not name (--q), is held at"
         raise MotionError(
-            f"waypoint {waypoint} at {time_text(motion.times[waypoint])}: joint '{name}' is at "
-            f"{positions[waypoint, column]:g}, beyond its limits {lower[column]:g} to "
+            f"{place} {positions[waypoint, column]:g}, beyond its limits {lower[column]:g} to "
             f"{upper[column]:g}{others}"
         )
     return positions

@@ -802,7 +802,8 @@ def test_an_arm_named_like_a_side_is_itself():
 def test_joints_that_nothing_moves_are_held_where_verify_holds_them():
     model = planar_model()
     motion = Motion(PLANAR[3:], np.arange(2.0), np.zeros((2, 3)))
-    with pytest.raises(MotionError, match="'right_j1' is at 0, beyond its limits -1.9 to -1.5"):
+    says = r"'right_j1', which .* \(--q\), is held at 0, beyond its limits -1.9 to -1.5"
+    with pytest.raises(MotionError, match=says):
         adjust(model, motion, position_limits={"right_j1": (-1.9, -1.5)})
 
 
@@ -928,6 +929,14 @@ def test_waypoints_put_in_are_no_closer_than_they_may_be():
             motion = refined_motion(Motion(JOINTS, times, 4.0 * MOTION.positions), divided)
             Trajectory.through(JOINTS, motion.times, motion.positions)
     checked(model, Motion(JOINTS, 1e6 * MOTION.times, MOTION.positions))
+
+
+def test_a_held_joint_beyond_its_limits_is_named_as_held():
+    motion = Motion(two_slides.JOINTS[:1], np.arange(2.0), np.zeros((2, 1)))
+    other = two_slides.JOINTS[1]
+    says = rf"^joint '{other}', which the motion does not name \(--q\), is held at 99, beyond its"
+    with pytest.raises(MotionError, match=says):
+        adjust(two_slides.model(), motion, two_slides.ARMS, held={other: 99.0})
 
 
 def test_a_motion_of_neither_arm_is_refused():
