@@ -32,6 +32,7 @@ from collision_monitor.cli.options import (
     add_setting,
     check_outputs,
     files_read,
+    input_path,
     output_path,
     print_json,
 )
@@ -71,8 +72,9 @@ def add_parser(commands: Any) -> None:
     add_robot_arguments(parser)
     add_setting(parser, settings_of(Recipe)["visual_meshes"], None)
     given = parser.add_mutually_exclusive_group()
-    add_option(given, "--srdf", "SRDF file; its exemptions, groups and all else are kept")
-    add_option(given, "--audit SRDF", "check the exemptions of this SRDF")
+    add_option(given, "--srdf", "SRDF file; its exemptions, groups and all else are kept",
+               type=input_path)  # fmt: skip
+    add_option(given, "--audit SRDF", "check the exemptions of this SRDF", type=input_path)
     add_option(parser, "--output SRDF", "write an SRDF with the exemptions", type=output_path)
     add_flag(parser, "--renew", "ignore the exemptions of --srdf and decide all pairs again")
     add_flag(parser, "--proved-only", "exempt no pair that never met in samples, without a proof")

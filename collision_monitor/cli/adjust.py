@@ -21,6 +21,7 @@ from collision_monitor.cli.options import (
     add_setting,
     check_outputs,
     files_read,
+    input_path,
     output_path,
     parse_positions,
     print_json,
@@ -72,7 +73,7 @@ def add_parser(commands: Any) -> None:
     )
     add_model_arguments(parser)
     parser.add_argument(
-        "motion",
+        "motion", type=input_path,
         help="motion file: CSV 'time,<joint>,...', a JointTrajectory as YAML, a ROS 2 bag, or a "
         "command file",
     )
@@ -87,7 +88,7 @@ def add_parser(commands: Any) -> None:
     add_setting(parser, _SETTINGS["yielding"], "ARM")
     add_setting(parser, _SETTINGS["tip_weight"], "W")
     add_option(parser, "--limits FILE", "joint_limits.yaml: accelerations, jerks, and limits "
-               "tighter than in the URDF")  # fmt: skip
+               "tighter than in the URDF", type=input_path)  # fmt: skip
     add_soft_limits(parser)
     add_positions_argument(parser, "positions of joints that the motion does not move")
     add_flag(parser, "--json", "print JSON")

@@ -18,6 +18,7 @@ from collision_monitor.cli.options import (
     add_positions_argument,
     check_outputs,
     files_read,
+    input_path,
     output_path,
     parse_configuration,
     png_path,
@@ -78,7 +79,7 @@ def add_parser(commands: Any) -> None:
     add_model_arguments(parser)
     add_option(parser, "--thresholds FILE", "file of thresholds (YAML): its rules decide which "
                "pairs are checked, and the distances of pairs near by design; those with rules for "
-               "both are not listed")  # fmt: skip
+               "both are not listed", type=input_path)  # fmt: skip
     add_flag(parser, "--json", "print JSON, in metres")
     add_option(parser, "--output YAML", "write the leaves, for --leaves", type=output_path)
     add_option(parser, "--picture PNG", "draw the robot in its leaves", type=png_path)

@@ -89,7 +89,7 @@ def timed_motion(text: str) -> tuple[Path, float]:
     """Type of an option: path and start, seconds, of ``MOTION[@START]``."""
     path, _, when = text.rpartition("@") if "@" in text else (text, "", "0")
     try:
-        return Path(path), float(when)
+        return Path(input_path(path)), float(when)
     except ValueError:
         hint = "; verify each start by itself" if ".." in when else ""
         raise argparse.ArgumentTypeError(
@@ -98,9 +98,9 @@ def timed_motion(text: str) -> tuple[Path, float]:
 
 
 def input_path(text: str) -> str:
-    """Type of an option: a file to read, which an empty text does not name."""
+    """Type of an option: a file or folder to read, which an empty text does not name."""
     if not text:
-        raise argparse.ArgumentTypeError("the path of a file is needed")
+        raise argparse.ArgumentTypeError("a path is needed")
     return text
 
 

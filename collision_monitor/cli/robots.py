@@ -51,7 +51,7 @@ def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the URDF and ``--package-dir``."""
     parser.add_argument("urdf", help="URDF file of the robot")
     add_option(parser, "--package-dir DIR", "folder that holds packages, at any depth, for "
-               "package://; may be given several times", many=True)  # fmt: skip
+               "package://; may be given several times", many=True, type=input_path)  # fmt: skip
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -148,7 +148,7 @@ _place = vector((3, 6), "X,Y,Z in metres, or X,Y,Z,ROLL,PITCH,YAW with radians")
 def add_second_robot(parser: argparse.ArgumentParser) -> None:
     """Add ``--other`` and its options."""
     group = parser.add_argument_group("a second robot")
-    add_option(group, "--other URDF", "URDF of a robot beside the first")
+    add_option(group, "--other URDF", "URDF of a robot beside the first", type=input_path)
     add_option(group, "--other-srdf SRDF", "its SRDF", type=input_path)
     add_option(group, "--other-at X,Y,Z[,R,P,Y]", "pose of its root link in the root frame of the "
                "first, metres and radians; write --other-at=-1,0,0 where the first number is "

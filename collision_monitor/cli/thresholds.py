@@ -21,6 +21,7 @@ from collision_monitor.cli.options import (
     add_motion_arguments,
     add_option,
     add_positions_argument,
+    input_path,
     parse_configuration,
 )
 from collision_monitor.cli.robots import (
@@ -60,7 +61,7 @@ def add_parser(commands: Any) -> None:
     add_option(parser, "--motion FILE", "what the robot did without harm (ROS 2 bag, CSV, "
                "JointTrajectory in YAML, command file): pairs that would stop it there get "
                "distances below what was seen, and pairs whose meshes meet there are left out; may "
-               "be given several times", many=True)  # fmt: skip
+               "be given several times", many=True, type=input_path)  # fmt: skip
     add_motion_arguments(parser)
     add_option(parser, "--warn METRES",
                f"warning distance of all pairs (default: of --thresholds, or {WARN_DISTANCE})",
@@ -69,7 +70,8 @@ def add_parser(commands: Any) -> None:
                f"stop distance of all pairs (default: of --thresholds, or {STOP_DISTANCE})",
                type=float)  # fmt: skip
     add_option(parser, "--thresholds FILE",
-               "file of thresholds (YAML) to begin with; its rules are kept")  # fmt: skip
+               "file of thresholds (YAML) to begin with; its rules are kept",
+               type=input_path)  # fmt: skip
     add_flag(parser, "--leaves-only", "for distances of leaves instead of meshes: a monitor with "
              "narrow_phase leaf")  # fmt: skip
     parser.set_defaults(run=run)

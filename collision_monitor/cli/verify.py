@@ -24,6 +24,7 @@ from collision_monitor.cli.options import (
     check_outputs,
     discard_output,
     files_read,
+    input_path,
     output_path,
     parse_positions,
     print_json,
@@ -91,14 +92,15 @@ def add_parser(commands: Any) -> None:
     )
     add_model_arguments(parser)
     parser.add_argument(
-        "motion", nargs="+", type=Path,
+        "motion", nargs="+", type=lambda text: Path(input_path(text)),
         help="motion file or a folder of them: JointTrajectory or command (YAML), CSV, ROS 2 bag",
     )  # fmt: skip
     checks = parser.add_argument_group("what is checked")
-    add_option(checks, "--limits FILE", "joint_limits.yaml: limits tighter than those of the URDF")
+    add_option(checks, "--limits FILE", "joint_limits.yaml: limits tighter than those of the URDF",
+               type=input_path)  # fmt: skip
     add_soft_limits(checks)
     add_option(checks, "--thresholds FILE", "YAML: warn and stop distances, for all pairs and by "
-               "pattern (docs/verify.md)")  # fmt: skip
+               "pattern (docs/verify.md)", type=input_path)  # fmt: skip
     add_option(checks, "--warn METRES", "warn below this distance", type=float)
     add_option(checks, "--stop METRES", "not safe below this distance", type=float)
     add_option(checks, "--level", "auto: pairs that leaves do not clear are decided by their "
@@ -114,7 +116,7 @@ def add_parser(commands: Any) -> None:
              "in a recording of the monitor")  # fmt: skip
     add_flag(checks, "--torques", "check torques, by the inertias of the URDF")
     add_option(checks, "--drives FILE", "YAML: rotor inertias, stiffnesses, margins, payload; "
-               "implies --torques")  # fmt: skip
+               "implies --torques", type=input_path)  # fmt: skip
     add_flag(checks, "--floating",
              "the base floats freely, as in space; implies --torques and no gravity")  # fmt: skip
     add_option(checks, "--gravity X,Y,Z", "m/s^2 in the frame of the root link; implies --torques "

@@ -19,6 +19,7 @@ from collision_monitor.cli.options import (
     add_option,
     add_positions_argument,
     add_setting,
+    input_path,
     parse_configuration,
     value_of,
 )
@@ -48,7 +49,8 @@ def add_parser(commands: Any) -> None:
     add_model_arguments(parser)
     add_positions_argument(parser, "initial joint positions, at most at a limit")
     add_option(parser, "--motion FILE", "a motion (CSV, JointTrajectory in YAML, ROS 2 bag, "
-               "command file) to play; may be given several times", many=True)  # fmt: skip
+               "command file) to play; may be given several times", many=True,
+               type=input_path)  # fmt: skip
     add_motion_arguments(parser)
     warn = Setting("warn_distance", WARN_DISTANCE, "colours change below it", most=1000.0)
     stop = Setting("stop_distance", STOP_DISTANCE, "red at it and below", most=1000.0)

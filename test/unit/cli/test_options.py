@@ -4,6 +4,7 @@
 
 import argparse
 import os
+import re
 
 import pytest
 
@@ -48,11 +49,31 @@ def test_a_picture_is_a_png(name, tmp_path):
     assert output_path(os.fspath(tmp_path / name)).name == name
 
 
-@pytest.mark.parametrize("option", ["--srdf", "--scene", "--leaves"])
-def test_a_file_without_a_name_is_not_left_out_in_silence(option, capsys):
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (["distance"], "--srdf --scene --leaves --package-dir"),
+        (["verify", "m.csv"], "--limits --thresholds --drives --beside --measured --other"),
+        (["adjust", "m.csv"], "--limits"),
+        (["thresholds"], "--thresholds --motion"),
+        (["acm"], "--srdf --audit"),
+        (["fit"], "--thresholds"),
+        (["view"], "--motion"),
+    ],
+)
+def test_a_file_without_a_name_is_not_left_out_in_silence(command, options, capsys):
+    """As from a variable of a shell that is not set."""
+    for option in options.split():
+        with pytest.raises(SystemExit):
+            main([*command, "r.urdf", option, ""])
+        assert re.search(f"argument {option}: a (path|value) is needed", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("command", ["verify", "adjust"])
+def test_a_motion_without_a_name_is_not_the_present_folder(command, capsys):
     with pytest.raises(SystemExit):
-        main(["distance", "r.urdf", option, ""])
-    assert f"argument {option}: " in capsys.readouterr().err
+        main([command, "r.urdf", ""])
+    assert "argument motion: a path is needed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
