@@ -297,6 +297,7 @@ def read_bag(
     stamps: str,
     turning: Collection[str] = (),
     unneeded: Unneeded = lambda joint: False,
+    ignored: Unneeded = lambda joint: False,
 ) -> tuple[Trajectory, str, list[str], float]:
     """Return a motion from 0 s, its source, warnings, and its begin on the bag's clock, seconds.
 
@@ -306,6 +307,7 @@ def read_bag(
         stamps: ``header`` or ``receive``, the time of messages to use.
         turning: continuous joints.
         unneeded: whether positions of a joint in joint states are not needed.
+        ignored: whether a joint is left out, unless all are: it does not make the motion longer.
 
     Raises:
         MotionError: the message begins with the path; see `read_topics`, `recorded` and
@@ -325,6 +327,7 @@ def read_bag(
         motions += [(name, polynomial, zero) for name, polynomial in polynomials]
         zeros.append(zero)
         warnings += more
+    motions = [motion for motion in motions if not ignored(motion[0])] or motions
     parts = [
         (name, PPoly(polynomial.c, polynomial.x + (zero - min(zeros)) / NANO))
         for name, polynomial, zero in motions

@@ -26,7 +26,7 @@ from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follo
 from collision_monitor.motion.robot_joints import (
     SAME_POSITION,
     LoadedMotion,
-    is_unneeded,
+    is_ignored,
     led_by,
     on_robot,
 )
@@ -82,12 +82,10 @@ def command_motion(
 
 def _without(document: Mapping[str, Any], robot: Robot, ignored: Sequence[str]) -> dict[str, Any]:
     """The command without joints that are not the robot's and are to be ignored."""
-
-    def is_ignored(name: object) -> bool:
-        return name not in robot.joint_named and is_unneeded(robot, ignored, str(name))
-
     return {
-        key: {name: each for name, each in value.items() if not is_ignored(name)}
+        key: {
+            name: each for name, each in value.items() if not is_ignored(robot, ignored, str(name))
+        }
         if key in ("start", "target", "profiles") and isinstance(value, Mapping) else value
         for key, value in document.items()
     }  # fmt: skip

@@ -27,7 +27,13 @@ from collision_monitor.motion.bags import bag_location, is_bag, read_bag, topic_
 from collision_monitor.motion.commands import command_motion, is_command
 from collision_monitor.motion.plans import find_points, start_positions
 from collision_monitor.motion.points import Points, csv_points, documents, unused
-from collision_monitor.motion.robot_joints import LoadedMotion, is_unneeded, led_by, on_robot
+from collision_monitor.motion.robot_joints import (
+    LoadedMotion,
+    is_ignored,
+    is_unneeded,
+    led_by,
+    on_robot,
+)
 from collision_monitor.motion.samples import one_table
 from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
 from collision_monitor.robot.description import Robot
@@ -268,8 +274,9 @@ def load_trajectory(
         if file.kind is Kind.BAG:
             turning = [joint.name for joint in robot.joints if joint.kind == "continuous"]
             motion, source, warnings, begin = read_bag(
-                path, topic_names(topic), stamps, turning, partial(is_unneeded, robot, ignored)
-            )
+                path, topic_names(topic), stamps, turning, partial(is_unneeded, robot, ignored),
+                lambda name: is_ignored(robot, ignored, name),
+            )  # fmt: skip
         else:
             _reject_topic(file, topic)
             if file.kind is Kind.COMMAND:

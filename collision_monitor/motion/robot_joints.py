@@ -188,6 +188,11 @@ def is_unneeded(robot: Robot, ignored: Sequence[str], name: str) -> bool:
     return _matches(name, ignored) if joint is None else not joint.moves
 
 
+def is_ignored(robot: Robot, ignored: Sequence[str], name: str) -> bool:
+    """Whether the joint ``name`` is not the robot's, and to be ignored."""
+    return name not in robot.joint_named and _matches(name, ignored)
+
+
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 

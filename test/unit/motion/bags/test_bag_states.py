@@ -182,3 +182,16 @@ def test_what_cannot_be_a_motion(tmp_path, messages, options, says):
     with pytest.raises(MotionError, match=says) as caught:
         load_trajectory(path, ROBOT, **options)
     assert str(path) in str(caught.value)
+
+
+def test_joints_that_are_left_out_do_not_make_the_motion_longer(tmp_path):
+    arm = [("/js", t, state(t, ["j1", "j2"], [0.1 * t, 0.0])) for t in (10.0, 10.5, 11.0)]
+    hand = [("/hand", t, state(t, ["finger"], [0.0])) for t in (3.0, 10.2, 70.0)]
+    bag = write_bag(tmp_path / "bag", sorted([*arm, *hand], key=lambda each: each[1]))
+    robot, topics = load_robot(chain(3)), ["/js", "/hand"]
+    motion = load_trajectory(bag, robot, topic=topics, ignored=["fing*"])
+    assert motion.trajectory.duration == pytest.approx(1.0)
+    assert motion.begin == pytest.approx(10.0)
+    assert "no positions" not in str(motion.warnings)
+    with pytest.raises(MotionError, match=r"all joints of the motion are left out \('finger'\)"):
+        load_trajectory(bag, robot, topic="/hand", ignored=["fing*"])
