@@ -47,7 +47,7 @@ from collision_monitor.cli.robots import (
 )
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.files import write_text
-from collision_monitor.common.text import MOST_NAMED
+from collision_monitor.common.text import MOST_NAMED, time_text
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion.bags import is_bag, topic_names
@@ -217,6 +217,7 @@ def _verify(options: argparse.Namespace) -> tuple[list[Verification], list[str],
         motions, by_path, files = {}, {}, Counter(path.name for path in paths)
         for path in paths:
             name = path.name if files[path.name] == 1 else str(path)
+            progress.update(f"reading {name}")
             try:
                 motion = load(path)
                 motions[path] = replace(motion, source=name + motion.source[len(path.name) :])
@@ -412,6 +413,8 @@ def _print_results(
             print(f"  {'warning' if v.warning else 'unsafe ':7s} [{v.code.value}] {sentence(v)}")
         if (more := len(result.violations) - MOST_NAMED) > 0:
             print(f"  and {more} more; --report or --json has them all")
+        if result.verdict is not Verdict.NOT_CHECKED:
+            print(f"  motion: {result.source}, {time_text(result.duration)}")
         if result.clearance is not None:
             print(f"  nearest: {nearest(result.clearance)}")
         for text in compared(result):

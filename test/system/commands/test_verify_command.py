@@ -58,6 +58,13 @@ def test_exit_code_and_first_line_are_the_verdict(verify, motion, code, first):
     assert out.startswith(first)
 
 
+def test_the_duration_is_told_which_shows_times_in_other_units(verify, cell):
+    (cell / "ms.csv").write_text("time,j1,j2,j3\n0,0,0,0\n2000,0.3,0,0\n")
+    code, out, _ = verify("ms.csv")
+    assert code == 0
+    assert "  motion: ms.csv (CSV, 2 rows), 2000 s\n" in out
+
+
 def test_a_folder_is_as_bad_as_its_worst_motion_and_names_all(verify, cell, monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 1)  # in this process
     report = cell / "r.html"
