@@ -23,7 +23,8 @@ A joint that rotates the last body of the chain about its own axis can be ignore
 leaves about that axis: many forearms are round.
 
 A reach R_k is the distance from the axis in the middle of the box, plus the amount that the joints
-between the axis and the body can add: it becomes exact as the box shrinks.
+between the axis and the body can add: it becomes exact as the box shrinks. For leaves it is that of
+their axes, as their radii are constant.
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ def spans(view, chain, half, widths, chords):
 
 @offline_kernel
 def fill_reaches(view, chain, chords, reaches):
-    """Write upper bounds (2 m, n) of the distance of every leaf from every axis in the box.
+    """Write upper bounds (2 m, n) of the distance of every leaf's axis from joint axes in the box.
 
-    1 for prismatic joints; 0 for the joint that a leaf is swept about. Two more rows are for A and
-    B as a whole.
+    1 for prismatic joints; 0 for the joint that a leaf is swept about. Two more rows are for all
+    points of A and B. Radii of leaves are constant: leaves come nearer as their axes do.
     """
     joints, ends, leaves = len(chain.joints), view.ends, len(view.ends)
     for side in range(2):
@@ -75,28 +76,27 @@ def fill_reaches(view, chain, chords, reaches):
     for i in range(leaves):
         first = i % chain.rows < chain.leaves
         still = i >= chain.rows and chain.swept[0 if first else 1]
-        total = 0.0
+        moved, moved_points = 0.0, 0.0
         for step in range(joints):
             joint = step if first else joints - 1 - step
             if step == 0 and still:
-                reach = 0.0
+                reach = reach_of_points = 0.0
             elif _slides(view, chain, joint):
-                reach = 1.0
+                reach = reach_of_points = 1.0
             else:
                 row = chain.joints[joint]
-                reach = (
-                    max(
-                        axis_distance(view, row, ends[i, 0], ends[i, 1], ends[i, 2]),
-                        axis_distance(view, row, ends[i, 3], ends[i, 4], ends[i, 5]),
-                    )
-                    + view.radii[i, 0]
-                    + total
+                distance = max(
+                    axis_distance(view, row, ends[i, 0], ends[i, 1], ends[i, 2]),
+                    axis_distance(view, row, ends[i, 3], ends[i, 4], ends[i, 5]),
                 )
+                reach = distance + moved
+                reach_of_points = distance + view.radii[i, 0] + moved_points
             reaches[i, joint] = reach
-            total += chords[joint] * reach
+            moved += chords[joint] * reach
+            moved_points += chords[joint] * reach_of_points
             whole = leaves if first else leaves + 1
             if i < chain.rows:
-                reaches[whole, joint] = max(reaches[whole, joint], reach)
+                reaches[whole, joint] = max(reaches[whole, joint], reach_of_points)
 
 
 @offline_kernel
@@ -276,8 +276,12 @@ def _work_space(chain, columns):
 
 
 @offline_kernel
-def _column_to_halve(view, chain, work, i, j, nx, ny, nz):
-    """Return the column whose joints reduce the bound of rows i and j of the reaches most."""
+def _column_to_halve(view, chain, work, i, j, radius, nx, ny, nz):
+    """Return the column whose joints reduce the bound of rows i and j of the reaches most.
+
+    ``radius`` is added to these: halving what only turns leaves about their axes helps later, when
+    shapes are tested.
+    """
     scores, points = work.scores, work.points
     for c in range(len(scores)):
         scores[c] = 0.0
@@ -285,11 +289,11 @@ def _column_to_halve(view, chain, work, i, j, nx, ny, nz):
         side = 0 if joint < chain.up else 1
         w = work.widths[joint]
         reach = min(work.reaches[i, joint], work.reaches[j, joint])
-        if reach <= 0.0:  # swept about this axis
+        if reach <= 0.0 and i >= chain.rows:  # swept about this axis
             continue
         row = chain.joints[joint]
         speed = point_rate(view, row, points[side, 0], points[side, 1], points[side, 2], nx, ny, nz)
-        scores[view.joint_table[row, 2]] += w * (abs(speed) + w * reach)
+        scores[view.joint_table[row, 2]] += w * (abs(speed) + w * (reach + radius))
     best = 0
     for c in range(1, len(scores)):
         if scores[c] > scores[best]:
@@ -304,7 +308,8 @@ def _column_by_leaves(view, chain, work, i, j):
     _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
     points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
     points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
-    return _column_to_halve(view, chain, work, i, j, nx, ny, nz)
+    radius = min(view.radii[i, 0], view.radii[j, 0])
+    return _column_to_halve(view, chain, work, i, j, radius, nx, ny, nz)
 
 
 @offline_kernel
@@ -360,7 +365,9 @@ def _test(view, chain, bounds, row, work):
         return MEETS, 0
     if done * loss > apart:
         return OPEN, _column_by_leaves(view, chain, work, swept_i, swept_j)
-    return OPEN, _column_to_halve(view, chain, work, row_count - 2, row_count - 1, nx, ny, nz)
+    return OPEN, _column_to_halve(
+        view, chain, work, row_count - 2, row_count - 1, 0.0, nx, ny, nz
+    )
 
 
 @offline_kernel

@@ -19,7 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import ONE, ZERO, offline_kernel
+from collision_monitor.common.compiled import (
+    FALSE,
+    ONE,
+    TRUE,
+    ZERO,
+    offline_kernel,
+    small_kernel,
+)
 from collision_monitor.geometry.segments import ROUNDING, capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves, point_rate
 from collision_monitor.hierarchy.link_balls import (
@@ -29,11 +36,12 @@ from collision_monitor.hierarchy.link_balls import (
 )
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 
-# -- travel of the points of a leaf in a piece of motion: for each leaf and each joint --
+# -- travel of the axis of a leaf in a piece of motion: for each leaf and each joint --
 #
-# Around a configuration, kernel joint k moves by at most ``span[k]``; the straight motion moves it
-# by at most ``turn[k]`` to both sides, and the true motion deviates from that by at most
-# ``stray[k]``. Let r_k be the distance of the leaf's farthest point from axis k *at that
+# Radii of leaves are constant, so their distance changes as that of their axes. Around a
+# configuration, kernel joint k moves by at most ``span[k]``; the straight motion moves it by at
+# most ``turn[k]`` to both sides, and the true motion deviates from that by at most ``stray[k]``.
+# Let r_k be the distance of the farthest point of the leaf's axis from joint axis k *at that
 # configuration* (1 for a prismatic joint):
 #
 # - Its points go no farther than the sum of span_k r_k: turn the joints from the base outwards,
@@ -46,10 +54,14 @@ from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 # A pair of links is moved by the joints that carry only one of them, which are the outer ends of
 # both chains. So each sum is stored from every joint outwards: row ``leaf``, column k holds it for
 # the joints from k on.
+#
+# All sums are linear in r_k. For points at most R from the leaf's axis they are larger by R times
+# the same sums with 1 for each r_k of a revolute joint and 0 for a prismatic one, which are those
+# of the body.
 
 
 class Sweep(NamedTuple):
-    """Windows; sums have a row for each leaf that may move, then one for each link's ball.
+    """Windows; sums have a row for each leaf that may move, then for each link's ball and body.
 
     Attributes:
         firsts: (pairs, 2): the innermost joint that carries one link and not the other, or -1.
@@ -82,19 +94,21 @@ def axis_distance(view, joint, x, y, z):
 
 
 @offline_kernel
-def fill_sweep(view, sweep, row, body, px, py, pz, qx, qy, qz, radius):
-    """Write the sums of a capsule from p to q on ``body`` to ``row``."""
+def _fill_row(view, sweep, row, body, px, py, pz, qx, qy, qz, is_body):
+    """Write the sums of a segment from p to q on ``body``, or of the body itself, to ``row``."""
     joints = sweep.joints
     travel, stray, bend, size, grown = 0.0, 0.0, 0.0, 0.0, 0.0
     while body > 0:
         joint = body - 1
         turn = joints[joint, SIZE]
         if view.joint_table[joint, 1] == PRISMATIC:
-            near, far = 1.0, 1.0
+            near = far = 0.0 if is_body else 1.0
         else:
-            near = radius + max(
-                axis_distance(view, joint, px, py, pz), axis_distance(view, joint, qx, qy, qz)
-            )
+            near = 1.0
+            if not is_body:
+                near = max(
+                    axis_distance(view, joint, px, py, pz), axis_distance(view, joint, qx, qy, qz)
+                )
             far = near + grown
         travel += joints[joint, FAR] * near
         stray += joints[joint, OFF] * far
@@ -113,22 +127,28 @@ def leaf_ready(view, sweep, i, query):
     if sweep.filled[i, 0] != query:
         sweep.filled[i, 0] = query
         ends = view.ends
-        fill_sweep(
+        _fill_row(
             view, sweep, i, view.leaf_bodies[i, 0],
-            ends[i, 0], ends[i, 1], ends[i, 2], ends[i, 3], ends[i, 4], ends[i, 5],
-            view.radii[i, 0],
+            ends[i, 0], ends[i, 1], ends[i, 2], ends[i, 3], ends[i, 4], ends[i, 5], FALSE,
         )  # fmt: skip
 
 
+@small_kernel
+def body_row(view, link):
+    """Row of `Sweep` of the body of a link."""
+    return view.moving_leaves + len(view.links) + link
+
+
 @offline_kernel
-def _fill_link_row(view, sweep, link, query):
-    """Fill the row of `Sweep` of a moving link's ball once for a query; return the row."""
+def link_ready(view, sweep, link, query):
+    """Fill the rows of `Sweep` of a moving link's ball and body; return the first of them."""
     row = view.moving_leaves + link
     if sweep.filled[row, 0] != query:
         sweep.filled[row, 0] = query
         centers, body = view.link_centers, view.leaf_bodies[view.links[link, 0], 0]
         x, y, z = centers[link, 0], centers[link, 1], centers[link, 2]
-        fill_sweep(view, sweep, row, body, x, y, z, x, y, z, view.link_balls[link, 3])
+        _fill_row(view, sweep, row, body, x, y, z, x, y, z, FALSE)
+        _fill_row(view, sweep, body_row(view, link), body, x, y, z, x, y, z, TRUE)
     return row
 
 
@@ -187,14 +207,19 @@ def second_order(view, sweep, i, first_a, j, first_b):
 
 @offline_kernel
 def ball_bound(view, sweep, p, query):
-    """Return (bound, travel) of pair p by balls: lower bound of the distance, travel of both."""
-    travel = 0.0
+    """Return (bound, travel) of pair p by balls: lower bound of the distance, travel of both.
+
+    The distance of two balls changes as that of their centres; ``travel`` is that of all points.
+    """
+    centers, travel = 0.0, 0.0
     for m in range(2):
-        if sweep.firsts[p, m] >= 0:
-            row = _fill_link_row(view, sweep, view.pairs[p, m], query)
-            travel += sweep.travel[row, sweep.firsts[p, m]]
+        link, first = view.pairs[p, m], sweep.firsts[p, m]
+        if first >= 0:
+            row = link_ready(view, sweep, link, query)
+            centers += sweep.travel[row, first]
+            travel += view.link_balls[link, 3] * sweep.travel[body_row(view, link), first]
     gap = link_gap(view.link_centers, view.link_balls, view.pairs[p, 0], view.pairs[p, 1])
-    return gap - travel - ROUNDING, travel
+    return gap - centers - ROUNDING, centers + travel
 
 
 @offline_kernel
@@ -204,9 +229,9 @@ def pair_bound(view, sweep, p, travel, target, hint_i, hint_j, every, query):
     ``bound``: lower bound of the distance, if it is above ``target``. Otherwise the search ends at
     the first leaves that are not certified to keep ``target``, with their bound, unless ``every``:
     then the bound is valid in any case, but at most ``target``, and ``approach`` is the most that
-    two leaves approach that are not certified, or -1.
+    points within two leaves approach that are not certified, or -1.
 
-    The hint is the pair of nearest leaves, ``travel`` is that of `ball_bound`.
+    The hint is the pair of nearest leaves, ``travel`` is that of `ball_bound`, called before.
     """
     a, b = view.pairs[p, 0], view.pairs[p, 1]
     first_a, first_b = sweep.firsts[p, 0], sweep.firsts[p, 1]
@@ -237,6 +262,10 @@ def pair_bound(view, sweep, p, travel, target, hint_i, hint_j, every, query):
                 if bound < target + ROUNDING:
                     if not every:
                         return bound - ROUNDING, approach
+                    if first_a >= 0:
+                        approach += radii[i, 0] * sweep.travel[body_row(view, a), first_a]
+                    if first_b >= 0:
+                        approach += radii[j, 0] * sweep.travel[body_row(view, b), first_b]
                     longest = max(longest, approach)
     return least - ROUNDING, longest
 

@@ -250,7 +250,7 @@ class ScanTables(NamedTuple):
         firsts: (pairs, 2) the innermost joint (index in kernels) that moves one link of a pair and
             not the other; -1 if there is none.
         hints: (pairs, 2) a leaf of each link of a pair.
-        rows: number of leaves that may move and of links.
+        rows: of a `Sweep`: leaves that may move, and two for each link.
         joints: number of joints in kernels.
     """
 
@@ -294,5 +294,5 @@ def empty_tables(numbers: np.ndarray, index: np.ndarray, most_moving: int) -> Sc
     view = windows(numbers, index)
     return ScanTables(
         np.full((len(view.pairs), 2), -1), view.links[view.pairs, 0],
-        int(most_moving) + len(view.links), len(view.joint_table),
+        int(most_moving) + 2 * len(view.links), len(view.joint_table),
     )  # fmt: skip

@@ -24,7 +24,7 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow, work_space
 from collision_monitor.common.compiled import offline_kernel, small_kernel
-from collision_monitor.continuous.pair_sweep import TURN, leaf_ready
+from collision_monitor.continuous.pair_sweep import TURN, body_row, leaf_ready, link_ready
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.packed import PRISMATIC
 from collision_monitor.hierarchy.query import nearest_of_links
@@ -140,10 +140,13 @@ def _remainder(view, sweep, link, first, query):
     """Largest sum of half the second derivative and stray over the leaves of a link."""
     if first < 0:
         return 0.0
-    most = 0.0
+    link_ready(view, sweep, link, query)
+    most, body = 0.0, body_row(view, link)
+    of_radius = 0.5 * sweep.bend[body, first] + sweep.stray[body, first]
     for i in range(view.links[link, 0], view.links[link, 1]):
         leaf_ready(view, sweep, i, query)
-        most = max(most, 0.5 * sweep.bend[i, first] + sweep.stray[i, first])
+        of_axis = 0.5 * sweep.bend[i, first] + sweep.stray[i, first]
+        most = max(most, of_axis + view.radii[i, 0] * of_radius)
     return most
 
 

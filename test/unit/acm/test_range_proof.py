@@ -117,8 +117,8 @@ def test_hulls_stay_beyond_the_plane(drawn, seed, largest):
             assert apart - radii >= gap - 1e-9
 
 
-def twin_reaches(box):
-    """Reaches of the leaves as they are, written down as their definition reads."""
+def twin_reaches(box, radii):
+    """Reaches of points at ``radii`` (rows,) from the axes of the leaves, by their definition."""
     chain = box.chain
     joints = len(chain.joints)
     out = np.zeros((chain.rows, joints))
@@ -134,7 +134,7 @@ def twin_reaches(box):
                 points = box.view.ends[i].reshape(2, 3) - origin
                 radial = np.linalg.norm(np.cross(points, axis), axis=1).max()
                 between = sum(box.chords[j] * out[i, j] for j in done)
-                out[i, k] = radial + box.radii[i] + between
+                out[i, k] = radial + radii[i] + between
             done.append(k)
     return out
 
@@ -164,11 +164,12 @@ def twin_bends(box, reaches):
 def test_reaches_and_accelerations_are_those_of_the_twin(drawn, seed):
     _, box, _ = box_of(drawn, seed, 1.0)
     rows = box.chain.rows
-    reaches = twin_reaches(box)
+    reaches = twin_reaches(box, np.zeros(rows))
     assert box.reaches[:rows] == pytest.approx(reaches, rel=1e-9)
     assert box.bends[:rows] == pytest.approx(twin_bends(box, reaches), rel=1e-9, abs=1e-12)
-    assert box.reaches[-2] == pytest.approx(reaches[: box.chain.leaves].max(axis=0))
-    assert box.reaches[-1] == pytest.approx(reaches[box.chain.leaves :].max(axis=0))
+    of_points = twin_reaches(box, box.radii)
+    assert box.reaches[-2] == pytest.approx(of_points[: box.chain.leaves].max(axis=0))
+    assert box.reaches[-1] == pytest.approx(of_points[box.chain.leaves :].max(axis=0))
 
 
 def test_a_box_of_one_configuration_loses_nothing():

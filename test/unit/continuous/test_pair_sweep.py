@@ -50,8 +50,8 @@ def test_no_leaf_goes_farther(scanner, seed, kind, time, half):
                 assert ways[leaf].max() <= travel[leaf, 0] + 1e-9
 
 
-def twin(view, joints, leaf):
-    """travel, stray and bend (kernel joints,) of a leaf from every joint of its chain on."""
+def twin(view, joints, leaf, radius):
+    """travel, stray and bend of points at ``radius`` from a leaf's axis, from each joint on."""
     chain, body = [], int(view.leaf_bodies[leaf, 0])
     while body > 0:
         chain.insert(0, body - 1)
@@ -62,7 +62,7 @@ def twin(view, joints, leaf):
         pose = view.poses[k + 1]
         rotation, origin = pose[:9].reshape(3, 3), pose[9:]
         off = np.linalg.norm(np.cross(rotation[:, 2], points - origin), axis=1)
-        near[k] = 1.0 if view.joint_table[k, 1] == 1 else off.max() + view.radii[leaf, 0]
+        near[k] = 1.0 if view.joint_table[k, 1] == 1 else off.max() + radius
     far = {
         k: 1.0
         if view.joint_table[k, 1] == 1
@@ -94,7 +94,11 @@ def test_sums_are_those_written_out(scanner, seed, kind, time, half):
         joints = space.joints.reshape(-1, 4)
         for side in (0, 1):
             first = scanner.tables.firsts[pair, side]
-            for leaf in range(*view.links[view.pairs[pair, side]]):
+            link = view.pairs[pair, side]
+            body = view.moving_leaves + len(view.links) + link
+            for leaf in range(*view.links[link]):
                 if first >= 0 and space.filled[leaf] == 0:
-                    expected = twin(view, joints, leaf)[first]
-                    assert [table[leaf, first] for table in tables] == pytest.approx(expected)
+                    for radius in (0.0, 0.3):
+                        sums = [table[leaf, first] + radius * table[body, first]
+                                for table in tables]  # fmt: skip
+                        assert sums == pytest.approx(twin(view, joints, leaf, radius)[first])
