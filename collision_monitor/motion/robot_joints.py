@@ -135,24 +135,31 @@ def on_robot(
     warnings += derived
     if unasked:
         warnings.append(f"{where}: joints that are not named are held: {', '.join(unasked)}")
-    out = np.zeros((*motion.polynomial.c.shape[:2], len(names)))
-    knots = None if motion.knots is None else np.zeros((len(motion.times), len(names)), dtype=bool)
-    for number, name in enumerate(names):
+    result = _whole(motion, moved, {name: rest[name] for name in names}, where)
+    for name, column in named.items():
+        if joints[name].moves and joints[name].mimic:
+            warnings += _mimic_warning(motion, column, result, joints[name], joints, where)
+    return result, tuple(warnings)
+
+
+def _whole(
+    motion: Trajectory, moved: Mapping[str, tuple], rest: Mapping[str, float], where: str
+) -> Trajectory:
+    """The motion of the joints in ``rest``, which are there unless ``moved`` has them."""
+    out = np.zeros((*motion.polynomial.c.shape[:2], len(rest)))
+    knots = None if motion.knots is None else np.zeros((len(motion.times), len(rest)), dtype=bool)
+    for number, (name, position) in enumerate(rest.items()):
         if name in moved:
             column, out[:, :, number] = moved[name]
             if knots is not None:
                 knots[:, number] = motion.knots[:, column]
         else:
-            out[-1, :, number] = rest[name]
+            out[-1, :, number] = position
     if not np.isfinite(out).all():
         raise MotionError(f"{where}: positions too large, or too close in time")
     if problem := array_range_problem(out[-1], LARGEST_OF_JOINT):
         raise MotionError(f"{where}: positions too large: {problem}")
-    result = Trajectory(names, PPoly(out, motion.polynomial.x), knots)
-    for name, column in named.items():
-        if joints[name].moves and joints[name].mimic:
-            warnings += _mimic_warning(motion, column, result, joints[name], joints, where)
-    return result, tuple(warnings)
+    return Trajectory(tuple(rest), PPoly(out, motion.polynomial.x), knots)
 
 
 def _moved(
