@@ -35,8 +35,9 @@ from collision_monitor.nodes.recorder import Recorder
 _DEPTH = 100
 
 # After a cycle that took waiting messages, other callbacks have this share of its duration, a fifth
-# of the time. Few milliseconds are enough for the events of a hundred messages.
-_SHARE_OF_OTHERS = 0.25
+# of the time. Few milliseconds are enough for the events of a hundred messages: after a cycle that
+# was held up for seconds, as by a swapped page, joint states must not wait as much longer.
+_SHARE_OF_OTHERS, _LONGEST_OF_OTHERS = 0.25, 0.2  # seconds
 
 
 class JointStateSource:
@@ -197,7 +198,7 @@ class JointStates:
         self._received(source, data)
         if self._has_taken:
             end = time.monotonic()
-            self._kept_until = end + _SHARE_OF_OTHERS * (end - start)
+            self._kept_until = end + min(_SHARE_OF_OTHERS * (end - start), _LONGEST_OF_OTHERS)
 
     def process_kept(self) -> None:
         """Process what was kept, if no further joint state has come; a few times a second."""

@@ -68,36 +68,60 @@ def test_bytes_that_are_no_joint_state_are_refused(data):
     assert caught.value.kind == "unreadable"
 
 
+class Taken:
+    """Joint states of an elbow, whose cycles take ``seconds``."""
+
+    def __init__(self, seconds):
+        self.seconds, self.seen = seconds, []
+        self._node, self._watchdogs = stub_node(), Watchdogs()
+        self._monitor = SimpleNamespace(
+            process=lambda state: self.seen.append(("processed", *state.positions)),
+            merge=lambda state: self.seen.append(("merged", *state.positions)),
+        )
+        self.states = JointStates(self._node, self._watchdogs, self._received)
+        self.states.subscribe([RobotPort(RobotSource(""))])
+
+    def _received(self, source, data):
+        start = time.monotonic()
+        self.states.process(self._monitor, source, data, start, lambda is_behind: None)
+        time.sleep(self.seconds)
+        self._watchdogs.cycles.add(start, time.monotonic())
+
+    def send(self, position):
+        self._node.receive("joint_states", message(["elbow"], [position]))
+
+    def let_wait(self, *positions):
+        """Let joint states wait, in the queue of the subscription."""
+        waiting = [(message(["elbow"], [position]), {}) for position in positions]
+        handle = self._node.subscriptions["joint_states"].handle
+        handle.take_message.side_effect = [*waiting, *[None] * 9]
+
+
 def test_joint_states_that_come_after_a_long_cycle_are_kept_a_moment_and_none_is_left_out():
     """Meanwhile an executor calls other callbacks, which have waited for the cycle."""
-    node, watchdogs, seen = stub_node(), Watchdogs(), []
-    monitor = SimpleNamespace(
-        process=lambda state: seen.append(("processed", *state.positions)),
-        merge=lambda state: seen.append(("merged", *state.positions)),
-    )
-
-    def received(source, data):
-        start = time.monotonic()
-        taken.process(monitor, source, data, start, lambda is_behind: None)
-        time.sleep(0.02)
-        watchdogs.cycles.add(start, time.monotonic())
-
-    def send(position):
-        node.receive("joint_states", message(["elbow"], [position]))
-
-    taken = JointStates(node, watchdogs, received)
-    taken.subscribe([RobotPort(RobotSource(""))])
-    send(1.0)
-    waiting = [(message(["elbow"], [position]), {}) for position in (3.0, 4.0)]
-    node.subscriptions["joint_states"].handle.take_message.side_effect = [*waiting, *[None] * 9]
-    send(2.0)
-    assert seen == [("processed", 1.0), ("merged", 2.0), ("merged", 3.0), ("processed", 4.0)]
-    seen.clear()
-    send(5.0)
-    send(6.0)
-    taken.process_kept()
-    assert not seen
+    taken = Taken(0.02)
+    taken.send(1.0)
+    taken.let_wait(3.0, 4.0)
+    taken.send(2.0)
+    assert taken.seen == [("processed", 1.0), ("merged", 2.0), ("merged", 3.0), ("processed", 4.0)]
+    taken.seen.clear()
+    taken.send(5.0)
+    taken.send(6.0)
+    taken.states.process_kept()
+    assert not taken.seen
     time.sleep(0.02)
-    taken.process_kept()
-    taken.process_kept()
-    assert seen == [("merged", 5.0), ("processed", 6.0)]
+    taken.states.process_kept()
+    taken.states.process_kept()
+    assert taken.seen == [("merged", 5.0), ("processed", 6.0)]
+
+
+def test_after_a_cycle_that_was_held_up_joint_states_are_kept_no_longer_than_a_moment():
+    taken = Taken(0.01)
+    taken.send(1.0)
+    taken.let_wait(3.0)
+    taken.seconds = 1.2
+    taken.send(2.0)
+    taken.seconds = 0.0
+    time.sleep(0.22)
+    taken.send(4.0)
+    assert taken.seen[-1] == ("processed", 4.0)
