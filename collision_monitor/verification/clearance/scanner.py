@@ -25,7 +25,6 @@ from collision_monitor.continuous.clearance_scan import (
     certifying,
     measure,
     no_minima,
-    one_bin,
     scan,
 )
 from collision_monitor.continuous.scan_space import Space, scan_tables
@@ -42,7 +41,16 @@ ONLY_THRESHOLDS = Precision(accuracy=math.inf, share=0.0, bin_share=0.0, resolut
 LIMITS = 3  # thresholds of a pair
 BINS_A_CALL = 16  # of a kernel; progress is reported in between
 MOST = 20_000
+MOST_BINS = 64  # of a search for one pair
 _LOOKS = 4  # every n-th bin is measured before the scan, to estimate minimum distances
+
+
+def _edges(low: float, high: float, first: float) -> np.ndarray:
+    """Edges of bins from ``low`` to ``high``, the first ``first`` s long, each twice the last."""
+    if not first < high - low:
+        return np.array([low, high])
+    steps = first * (2.0 ** np.arange(MOST_BINS) - 1.0)
+    return np.append(low + steps[steps < high - low], high)
 
 
 def no_progress(what: str, share: float) -> None:
@@ -200,7 +208,8 @@ class Scanner:
 
         Intervals are halved down to ``instant`` s. A limit of 0 means no contact.
         """
-        state, _, _ = self._certify(schedule, pair, limit, low, high, instant, self.most)
+        edges = np.array([low, high])
+        state, _, _ = self._certify(schedule, pair, limit, edges, instant, self.most)
         return state == FINISHED
 
     def first_below(
@@ -212,30 +221,32 @@ class Scanner:
         """
         # What is passed over after an undecided piece, and the last piece, are within it together.
         instant *= 0.5
-        first, left = np.inf, self.most
+        first, left, step = np.inf, self.most, high - low
         while True:
-            end = min(first, high)
-            state, (time, half), looks = self._certify(
-                schedule, pair, limit, low, end, instant, left
-            )
+            edges = _edges(low, min(first, high), step)
+            state, (time, half), looks = self._certify(schedule, pair, limit, edges, instant, left)
             left -= looks
             if state == TOO_NEAR:
-                first, low = time, time - half
-            elif state == UNDECIDED:
-                low = time + half
+                first, low, step = time, time - half, half
+            elif state == UNDECIDED:  # so is probably the next piece
+                low, step = time + half, 2.0 * half
             if state == FINISHED or left <= 0 or min(first, high) - low <= instant:
                 return first
 
     def _certify(
-        self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float,
+        self, schedule: Schedule, pair: int, limit: float, edges: np.ndarray, instant: float,
         most: int,
     ) -> tuple[int, tuple[float, float], int]:  # fmt: skip
-        """State and piece of a scan of a pair that ends, and the number of its measurements."""
+        """State and piece of a scan of a pair that ends, and the number of its measurements.
+
+        ``edges``: of at most `MOST_BINS` bins, seconds.
+        """
         motion, limits = schedule.packed(), np.full((len(self.model.pairs), 1), limit)
+        bins = np.column_stack([edges[:-1], edges[1:]])
         state, piece, _, _, _, looks = scan(
-            *self.arrays, self.shapes, self.space(motion.order), motion, np.array([[low, high]]),
-            np.array([pair]), limits, certifying(0.0, instant, most), schedule.rest.copy(),
-            self._minima, one_bin(1),
+            *self.arrays, self.shapes, self.space(motion.order), motion, bins, np.array([pair]),
+            limits, certifying(0.0, instant, most), schedule.rest.copy(), self._minima,
+            BinBounds(*np.full((4, len(bins), 1), np.nan)),
         )  # fmt: skip
         self.measured += looks
         return state, piece, looks

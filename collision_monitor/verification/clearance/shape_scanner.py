@@ -18,6 +18,7 @@ from collision_monitor.robot.shape_kinds import hull_points
 from collision_monitor.verification.clearance.scanner import (
     BINS_A_CALL,
     MOST,
+    MOST_BINS,
     Progress,
     Scan,
     Scanner,
@@ -61,7 +62,7 @@ class ShapeScanner(Scanner):
     def shapes(self) -> ShapeTables:
         """Tables of the shapes."""
         arrays = self.twin.exact_arrays()[2:]
-        return ShapeTables(arrays, link_hulls(self.model), np.full((1, 1), -np.inf))
+        return ShapeTables(arrays, link_hulls(self.model), np.full((MOST_BINS, 1), -np.inf))
 
     def scan(self, request: ScanRequest) -> Scan:
         """Bounds between shapes, or those between leaves where they are better."""

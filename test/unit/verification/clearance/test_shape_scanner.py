@@ -82,6 +82,20 @@ def test_a_thin_plate_between_two_samples_is_found():
     assert first == pytest.approx(0.005 + (0.0137 - 0.001) / 100.0, abs=3e-8)
 
 
+def test_a_violation_after_a_long_time_at_the_limit_is_found():
+    """While the plate turns no bound can tell its gap from a limit that is hardly smaller."""
+    lowered = robot(
+        link("base", ""), link("arm", ""), link("plate", '<box size="0.6 0.3 0.02"/>'),
+        joint("lift", "base", "arm", "prismatic", xyz="0 0 0.03", axis="0 0 1"),
+        joint("turn", "arm", "plate", xyz="0 0 0", axis="0 0 1"),
+    )  # fmt: skip
+    model = CollisionModel.from_urdf(lowered, scene=TABLE, max_leaves_per_link=1)
+    rows = [[0.0, -1.5], [0.0, 0.0], [-0.01, 0.0]]
+    motion = Schedule(model, Trajectory.through(("lift", "turn"), [0.0, 2.0, 2.5], rows))
+    first = ShapeScanner(model).first_below(motion, 0, 0.02 - 3e-10, 0.0, 2.5, 1e-3)
+    assert first == pytest.approx(2.0, abs=1e-3)
+
+
 def test_too_many_measurements_leave_it_undecided(arms):
     model, _ = arms
     schedule = Schedule(model, random_motion(model, 1, 4, 2))
