@@ -217,7 +217,7 @@ class Scanner:
     ) -> float:
         """First time in ``low`` to ``high`` (s) with ``pair`` below ``limit``; inf if never.
 
-        The accuracy is ``instant`` s. It may be later after too many measurements.
+        The accuracy is ``instant`` s. If `most` measurements do not suffice it is too late, or inf.
         """
         # What is passed over after an undecided piece, and the last piece, are within it together.
         instant *= 0.5
