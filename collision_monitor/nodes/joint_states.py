@@ -34,10 +34,9 @@ from collision_monitor.nodes.recorder import Recorder
 # waiting messages are taken at once, so they do not delay the next.
 _DEPTH = 100
 
-# After a cycle that took waiting messages, other callbacks have this share of its duration, a fifth
-# of the time. Few milliseconds are enough for the events of a hundred messages: after a cycle that
-# was held up for seconds, as by a swapped page, joint states must not wait as much longer.
-_SHARE_OF_OTHERS, _LONGEST_OF_OTHERS = 0.25, 0.2  # seconds
+# Events whose messages were taken are passed over for this part of the last cycle, and so many
+# seconds, at most: one that comes when no message is left is not seen here.
+_PASSED_SHARE, _PASSED_SECONDS = 0.25, 0.2
 
 
 class JointStateSource:
@@ -147,7 +146,8 @@ class JointStates:
     An executor calls back in the order of events, and each message is one, also one that `newest`
     has taken already. If each event brought the newest message and another long cycle, there would
     be more events after each cycle than before: timers, services and other topics would wait behind
-    them, later and later. So joint states are kept for a moment after a cycle that took some.
+    them, later and later. So as many events are passed over as messages were taken: what they bring
+    is kept for the next.
 
     Attributes:
         recorder: to which they go; None without recording.
@@ -170,7 +170,7 @@ class JointStates:
         self._received = received
         self._sources: dict[str, JointStateSource] = {}  # by topic
         self._kept: deque[tuple[JointStateSource, bytes]] = deque()
-        self._kept_until, self._has_taken = -math.inf, False
+        self._taken, self._passing_until = 0, -math.inf
         self._time_is_simulated = node.get_clock().ros_time_is_active
         self.recorder: Recorder | None = None
 
@@ -191,14 +191,14 @@ class JointStates:
 
     def _hear(self, source: JointStateSource, data: bytes) -> None:
         start = time.monotonic()
-        if start < self._kept_until:
+        if self._taken > 0 and start < self._passing_until:
+            self._taken -= 1
             self._kept.append((source, data))
             return
-        self._has_taken = False
+        self._taken = 0
         self._received(source, data)
-        if self._has_taken:
-            end = time.monotonic()
-            self._kept_until = end + min(_SHARE_OF_OTHERS * (end - start), _LONGEST_OF_OTHERS)
+        end = time.monotonic()
+        self._passing_until = end + min(_PASSED_SHARE * (end - start), _PASSED_SECONDS)
 
     def process_kept(self) -> None:
         """Process what was kept, if no further joint state has come; a few times a second."""
@@ -208,7 +208,7 @@ class JointStates:
     def catch_up(self) -> None:
         """Process what waits, the newest alone, in a callback that has kept it waiting."""
         self._kept.extend(self.waiting())
-        self._kept_until = -math.inf
+        self._taken = 0
         self.process_kept()
 
     def waiting(self) -> Iterator[tuple[JointStateSource, bytes]]:
@@ -308,5 +308,5 @@ class JointStates:
         while self._kept:
             yield self._kept.popleft()
         for waiting in self.waiting() if is_behind else ():
-            self._has_taken = True
+            self._taken += 1
             yield waiting

@@ -97,7 +97,7 @@ class Taken:
         handle.take_message.side_effect = [*waiting, *[None] * 9]
 
 
-def test_joint_states_that_come_after_a_long_cycle_are_kept_a_moment_and_none_is_left_out():
+def test_as_many_joint_states_are_passed_over_as_were_taken_and_none_is_left_out():
     """Meanwhile an executor calls other callbacks, which have waited for the cycle."""
     taken = Taken(0.02)
     taken.send(1.0)
@@ -107,15 +107,13 @@ def test_joint_states_that_come_after_a_long_cycle_are_kept_a_moment_and_none_is
     taken.seen.clear()
     taken.send(5.0)
     taken.send(6.0)
-    taken.states.process_kept()
     assert not taken.seen
-    time.sleep(0.02)
     taken.states.process_kept()
     taken.states.process_kept()
     assert taken.seen == [("merged", 5.0), ("processed", 6.0)]
 
 
-def test_after_a_cycle_that_was_held_up_joint_states_are_kept_no_longer_than_a_moment():
+def test_after_a_cycle_that_was_held_up_joint_states_are_passed_over_for_a_moment_only():
     taken = Taken(0.01)
     taken.send(1.0)
     taken.let_wait(3.0)
