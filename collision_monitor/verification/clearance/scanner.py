@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.continuous.clearance_scan import (
+    DEPTH,
     FINISHED,
     RESOLUTION,
     TOO_NEAR,
@@ -41,7 +42,7 @@ ONLY_THRESHOLDS = Precision(accuracy=math.inf, share=0.0, bin_share=0.0, resolut
 LIMITS = 3  # thresholds of a pair
 BINS_A_CALL = 16  # of a kernel; progress is reported in between
 MOST = 20_000
-MOST_BINS = 64  # of a search for one pair
+MOST_BINS = DEPTH  # of a search for one pair
 _LOOKS = 4  # every n-th bin is measured before the scan, to estimate minimum distances
 
 
