@@ -82,9 +82,9 @@ class BinBounds(NamedTuple):
     doubts: np.ndarray
 
 
-def one_bin(pairs: int) -> BinBounds:
-    """Return room for the bounds of a number of pairs in one bin."""
-    return BinBounds(*np.full((4, 1, pairs), np.nan))
+def no_bounds(bins: int, pairs: int) -> BinBounds:
+    """Return room for the bounds of a number of pairs in some bins."""
+    return BinBounds(*np.full((4, bins, pairs), np.nan))
 
 
 class Precision(NamedTuple):
@@ -114,9 +114,9 @@ class Precision(NamedTuple):
     depth_bin_share: float = 0.0
 
 
-def certifying(resolution: float, instant: float, most: int = 2**62) -> Precision:
+def certifying(resolution: float, instant: float) -> Precision:
     """Return the precision of a scan that ends at the first pair that does not keep its limit."""
-    return Precision(0.0, 0.0, 0.0, resolution, instant, True, most)
+    return Precision(0.0, 0.0, 0.0, resolution, instant, True)
 
 
 # Arrays that pass from kernel to kernel are not counted: that would take half of the time.

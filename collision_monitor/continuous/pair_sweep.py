@@ -223,6 +223,14 @@ def ball_bound(view, sweep, p, query):
 
 
 @offline_kernel
+def _travel_of_radius(view, sweep, leaf, link, first):
+    """How much farther than its axis points of a leaf travel, from joint ``first`` on; metres."""
+    if first < 0:
+        return 0.0
+    return view.radii[leaf, 0] * sweep.travel[body_row(view, link), first]
+
+
+@offline_kernel
 def pair_bound(view, sweep, p, travel, target, hint_i, hint_j, every, query):
     """Return (bound, approach) of pair p in the whole piece, by its leaves; metres.
 
@@ -262,10 +270,8 @@ def pair_bound(view, sweep, p, travel, target, hint_i, hint_j, every, query):
                 if bound < target + ROUNDING:
                     if not every:
                         return bound - ROUNDING, approach
-                    if first_a >= 0:
-                        approach += radii[i, 0] * sweep.travel[body_row(view, a), first_a]
-                    if first_b >= 0:
-                        approach += radii[j, 0] * sweep.travel[body_row(view, b), first_b]
+                    approach += _travel_of_radius(view, sweep, i, a, first_a)
+                    approach += _travel_of_radius(view, sweep, j, b, first_b)
                     longest = max(longest, approach)
     return least - ROUNDING, longest
 

@@ -14,8 +14,8 @@ from collision_monitor.continuous.clearance_scan import (
     FINISHED,
     RESOLUTION,
     certifying,
+    no_bounds,
     no_minima,
-    one_bin,
     scan,
 )
 from collision_monitor.continuous.scan_space import scan_tables, straight_motion
@@ -71,7 +71,7 @@ class _Scan:
     def __init__(self, model: CollisionModel) -> None:
         tables = scan_tables(model)
         self.space, self.minima = tables.space(2), no_minima(tables)
-        self.bounds = one_bin(len(tables.hints))
+        self.bounds = no_bounds(1, len(tables.hints))
 
 
 class Proximity:

@@ -150,9 +150,9 @@ def _series(
         exact[np.asarray(exact_pairs, dtype=int)] = True
         columns = np.flatnonzero(exact)
         if len(columns):
-            better = by_shapes.scan(replace(request, pairs=columns))
-            np.maximum(scan.lows[:, columns], better.lows, out=better.lows)
-            scan.put(columns, better)
+            scan.put(
+                columns, by_shapes.scan(replace(request, pairs=columns), scan.lows[:, columns])
+            )
     minima = []
     for pair, (time, leaves) in enumerate(
         zip(scan.times.tolist(), scan.leaves.tolist(), strict=True)

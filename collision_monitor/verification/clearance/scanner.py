@@ -25,6 +25,7 @@ from collision_monitor.continuous.clearance_scan import (
     Precision,
     certifying,
     measure,
+    no_bounds,
     no_minima,
     scan,
 )
@@ -77,6 +78,11 @@ class ScanRequest:
     precision: Precision
     pairs: Sequence[int] | np.ndarray | None = None
     threads: int = 0
+
+    def chosen(self, model: CollisionModel) -> np.ndarray:
+        """``pairs`` (k,) as kernels take them."""
+        pairs = np.arange(len(model.pairs)) if self.pairs is None else self.pairs
+        return np.asarray(pairs, dtype=np.int64)
 
     def rows_of_limits(self) -> np.ndarray:
         """``limits`` as kernels take them."""
@@ -170,8 +176,7 @@ class Scanner:
         """Compute bounds between leaves."""
         schedule, edges = request.schedule, request.edges
         motion, bins = schedule.packed(), np.column_stack([edges[:-1], edges[1:]])
-        chosen = np.arange(len(self.model.pairs)) if request.pairs is None else request.pairs
-        chosen = np.asarray(chosen, dtype=np.int64)
+        chosen = request.chosen(self.model)
         result = Scan.empty(chosen, edges)
         known, limits = no_minima(self.tables), request.rows_of_limits()
         if len(bins) > _LOOKS:
@@ -246,8 +251,8 @@ class Scanner:
         bins = np.column_stack([edges[:-1], edges[1:]])
         state, piece, _, _, _, looks = scan(
             *self.arrays, self.shapes, self.space(motion.order), motion, bins, np.array([pair]),
-            limits, certifying(0.0, instant, most), schedule.rest.copy(), self._minima,
-            BinBounds(*np.full((4, len(bins), 1), np.nan)),
+            limits, certifying(0.0, instant)._replace(most=most), schedule.rest.copy(),
+            self._minima, no_bounds(len(bins), 1),
         )  # fmt: skip
         self.measured += looks
         return state, piece, looks

@@ -64,18 +64,22 @@ class ShapeScanner(Scanner):
         arrays = self.twin.exact_arrays()[2:]
         return ShapeTables(arrays, link_hulls(self.model), np.full((MOST_BINS, 1), -np.inf))
 
-    def scan(self, request: ScanRequest) -> Scan:
-        """Bounds between shapes, or those between leaves where they are better."""
-        by_leaves = super().scan(request)
-        result = Scan.empty(by_leaves.pairs, by_leaves.edges)
-        result.looks = by_leaves.looks
+    def scan(self, request: ScanRequest, leaf_lows: np.ndarray | None = None) -> Scan:
+        """Bounds between shapes, or those between leaves where they are better.
+
+        ``leaf_lows`` (bins, pairs): ``lows`` of a scan by leaves, if there was one.
+        """
+        result = Scan.empty(request.chosen(self.model), request.edges)
+        if leaf_lows is None:
+            by_leaves = super().scan(request)
+            leaf_lows, result.looks = by_leaves.lows, by_leaves.looks
         for column in range(len(result.pairs)):
-            self._scan_pair(request, by_leaves, column, result)
-        np.maximum(result.lows, by_leaves.lows, out=result.lows)
+            self._scan_pair(request, leaf_lows[:, [column]], column, result)
+        np.maximum(result.lows, leaf_lows, out=result.lows)
         return result
 
     def _scan_pair(
-        self, request: ScanRequest, by_leaves: Scan, column: int, result: Scan
+        self, request: ScanRequest, leaf_lows: np.ndarray, column: int, result: Scan
     ) -> None:
         """Write ``result`` of one pair, from the bins with the smallest leaf distances on."""
         pair, schedule, motion = result.pairs[column], request.schedule, request.schedule.packed()
@@ -85,14 +89,13 @@ class ShapeScanner(Scanner):
         precision = request.precision._replace(
             depth_share=_DEPTH_SHARE, depth_bin_share=_DEPTH_BIN_SHARE
         )
-        order = np.argsort(by_leaves.lows[:, column], kind="stable")
+        order = np.argsort(leaf_lows[:, 0], kind="stable")
         for first in range(0, len(order), BINS_A_CALL):
             self.progress(text, first / len(order))
             some = order[first : first + BINS_A_CALL]
             bounds = BinBounds(*(array[some, column : column + 1] for array in result.bounds))
             *_, measured = scan(
-                *self.arrays,
-                self.shapes._replace(by_leaves=by_leaves.lows[some, column : column + 1]),
+                *self.arrays, self.shapes._replace(by_leaves=leaf_lows[some]),
                 self.space(motion.order), motion, bins[some], pair[None], request.rows_of_limits(),
                 precision._replace(most=left), schedule.rest.copy(), known, bounds,
             )  # fmt: skip
