@@ -9,15 +9,14 @@ an earlier cycle mostly shows that it stays far away.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel, small_kernel
-from collision_monitor.continuous.braking import braked, point_speed
+from collision_monitor.common.compiled import kernel
+from collision_monitor.continuous.braking import point_speed
+from collision_monitor.continuous.known_pairs import advance, approaches, unpack_known
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import (
-    FARTHEST,
     forward_kinematics,
     place_leaves,
     place_links,
@@ -29,8 +28,6 @@ from collision_monitor.hierarchy.query import move, near_leaves, nearest_of_link
 # Columns of ``candidates``: one row for each pair of links that may come near.
 COLUMNS = 9
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(COLUMNS)
-# Beyond this sum of ways, in metres, rounding would hide small ones.
-_LONGEST_WAY = 1e3
 # Leaf pairs within this many metres of the nearest determine whether two links separate.
 NEARLY_NEAREST = 0.001
 
@@ -43,206 +40,31 @@ def separation_rate(view, i, j, velocities):
     return rate - point_speed(view, i, ax, ay, az, nx, ny, nz, velocities)
 
 
-class KnownPairs(NamedTuple):
-    """What is known of the pairs of a model from earlier cycles; arrays that are written.
-
-    A bound holds later, less the way that both links came nearer at most since. Bounds are stored
-    with the way until then added: so they need no change while nobody asks for them.
-
-    Values of the joints that move the links of a pair relative to each other are in the same
-    places of two arrays, from ``first[pair]`` to ``first[pair + 1]``.
-
-    Attributes:
-        distances: (pairs,) lower bounds of distances at the start of a path, plus the way between
-            the starts of all paths until then, metres.
-        bounds: (pairs,) lower bounds along a path, plus the way between all paths until then.
-        until: (pairs,) the same, plus how far any pair came nearer at most, one sum for all.
-        leaves: (pairs, 2) the nearest leaves of the last measurement.
-        first: (pairs + 1,)
-        joints: (values,) indices in q.
-        weights: (values,) how far the links come nearer at most for a unit of the joint, metres.
-        most: (nq,) the largest weights of all pairs.
-        turns: (nq,) how far joints turn for a unit of each value of q, rad.
-        slides: (k, 4) sliding joints, for whose range the weights are, as of `beyond_range`.
-        excess: (nq,) how far slides are beyond it on the last path, metres: the farther out, the
-            farther a turning joint moves a link.
-        moves: (3, nq) how far joints moved at most: from start to start of all paths so far, from
-            path to path, and along the last path.
-        beyond: (2,) how much farther than by their weights links may have moved by the first two,
-            since slides were beyond their range, metres.
-        last: (3, nq) start, end and decelerations of the last path.
-        reaction: (1,) seconds until braking begins on it.
-    """
-
-    distances: np.ndarray
-    bounds: np.ndarray
-    until: np.ndarray
-    leaves: np.ndarray
-    first: np.ndarray
-    joints: np.ndarray
-    weights: np.ndarray
-    most: np.ndarray
-    turns: np.ndarray
-    slides: np.ndarray
-    excess: np.ndarray
-    moves: np.ndarray
-    beyond: np.ndarray
-    last: np.ndarray
-    reaction: np.ndarray
-
-
-def nothing_known(
-    weights: np.ndarray, leaves: np.ndarray, slides: np.ndarray, turns: np.ndarray
-) -> KnownPairs:
-    """Return `KnownPairs` for ``weights`` (pairs, nq) and any ``leaves`` (pairs, 2) of them."""
-    pairs, joints = map(np.ascontiguousarray, np.nonzero(weights))  # kernels are for one layout
-    first = np.searchsorted(pairs, np.arange(len(weights) + 1))
-    return KnownPairs(
-        *np.full((3, len(weights)), -np.inf), leaves, first, joints, weights[pairs, joints],
-        weights.max(axis=0, initial=0.0), turns, slides, np.zeros(len(turns)),
-        np.zeros((3, len(turns))), np.zeros(2), np.zeros((3, len(turns))), np.zeros(1),
-    )  # fmt: skip
-
-
-@small_kernel
-def forget(known):
-    """Use nothing that is known from earlier cycles any more."""
-    known.distances[:] = -np.inf
-    known.bounds[:] = -np.inf
-    known.until[:] = -np.inf
-
-
-@small_kernel
-def _approaches(known, pair):
-    """How far two links come nearer at most by each row of ``known.moves``, metres."""
-    approach, shift, travel, beyond = known.beyond[0], known.beyond[1], 0.0, 0.0
-    for n in range(known.first[pair], known.first[pair + 1]):
-        beyond += known.excess[known.joints[n]]
-    for n in range(known.first[pair], known.first[pair + 1]):
-        joint = known.joints[n]
-        approach += known.weights[n] * known.moves[0, joint]
-        shift += known.weights[n] * known.moves[1, joint]
-        travel += (known.weights[n] + beyond * known.turns[joint]) * known.moves[2, joint]
-    return approach, shift, travel
-
-
-@small_kernel
-def raised(bound, value):
-    """The larger one; NaN if either is."""
-    return bound if bound >= value or bound != bound else value
-
-
-@small_kernel
-def keep_pair(known, pair, distance, bound):
-    """Keep lower bounds of the distance of a pair now, and on the last path, metres.
-
-    Those that stay away are left out of the next searches. Pairs with objects are not kept.
-    """
-    if pair < len(known.bounds):
-        approach, shift, _ = _approaches(known, pair)
-        known.distances[pair] = raised(known.distances[pair], distance + approach)
-        known.bounds[pair] = raised(known.bounds[pair], bound + shift)
-
-
 @kernel
-def keep(known, pairs, distances, bounds):
-    """Keep lower bounds (k,) of distances of ``pairs`` now, and on the last path, metres."""
-    for row in range(len(pairs)):
-        keep_pair(known, pairs[row], distances[row], bounds[row])
-
-
-@kernel
-def beyond_range(slides, q, beyond):
-    """Write how far ``slides`` are beyond their range to ``beyond`` (nq,), at q (nq,); metres.
-
-    ``slides`` (k, 4) are sliding joints: index in q, gain, offset, and the largest position in
-    metres. Several may follow one value of q. Positions that are no number are as far out as can
-    be; finite, since 0 times infinity is no number.
-    """
-    beyond[:] = 0.0
-    for row in range(len(slides)):
-        joint = int(slides[row, 0])
-        off = abs(slides[row, 2] + slides[row, 1] * q[joint]) - slides[row, 3]
-        if not off <= 0.0:
-            beyond[joint] += off if off < FARTHEST else FARTHEST
-
-
-@kernel
-def set_excess(known, path):
-    """Set ``known.excess`` for a ``path``, before it is searched.
-
-    The farthest that a slide is out on it is at one of its ends.
-    """
-    end, there = path.q.copy(), np.empty(len(path.q))
-    for joint in range(len(end)):
-        v, a = path.velocities[joint], path.decelerations[joint]
-        end[joint] += braked(v, a, path.reaction, np.inf)
-    beyond_range(known.slides, path.q, known.excess)
-    beyond_range(known.slides, end, there)
-    for joint in range(len(end)):
-        known.excess[joint] = max(known.excess[joint], there[joint])
-
-
-# On two braking paths with equal decelerations and reaction times, the difference of the velocities
-# of a joint keeps its sign until both have stopped. So the difference of its positions is largest
-# at the start or at the end. Another reaction time adds at most twice the travel in the difference.
-# Between two configurations all slides may be moved first, and then what turns: so it is enough to
-# know how far slides are beyond their range at one of them.
-
-
-@small_kernel
-def _advance(known, path):
-    """Add the moves to this path; return how far any pair came nearer so far, at most, metres."""
-    last, moves, beyond, total = known.last, known.moves, known.beyond, 0.0
-    is_comparable, late = True, 2.0 * abs(path.reaction - known.reaction[0])
-    known.reaction[0] = path.reaction
-    excess = 0.0
-    for joint in range(len(path.q)):
-        excess += known.excess[joint]
-    for joint in range(len(path.q)):
-        q, v, a = path.q[joint], path.velocities[joint], path.decelerations[joint]
-        end = q + braked(v, a, path.reaction, np.inf)
-        step, shift = abs(q - last[0, joint]), abs(end - last[1, joint])
-        if step > shift:  # false for NaN, which is kept
-            shift = step
-        shift += late * abs(v)
-        moves[0, joint] += step
-        moves[1, joint] += shift
-        moves[2, joint] = abs(end - q)
-        if excess > 0.0:
-            beyond[0] += excess * known.turns[joint] * step
-            beyond[1] += excess * known.turns[joint] * shift
-        total += known.most[joint] * moves[1, joint]
-        is_comparable = is_comparable and a == last[2, joint]
-        last[0, joint], last[1, joint], last[2, joint] = q, end, a
-    total += beyond[1]
-    if not total < _LONGEST_WAY or not is_comparable:
-        moves[:2], beyond[:], total = 0.0, 0.0, 0.0
-        forget(known)
-    return total
-
-
-@kernel
-def near_pairs(numbers, index, path, enough, now, known, candidates, size):
+def near_pairs(
+    numbers, index, path, enough, now, known_numbers, known_index, candidates, size
+):  # fmt: skip
     """Write the pairs of a model that may come near on a `BrakingPath` to ``candidates``.
 
     A row has the pair, also as GROUP, its DISTANCE now and the leaves with it, the maximum TRAVEL
     of both links towards each other on the path, and LEAST, a lower bound of the distance
     meanwhile; but no RATE. Near: within ``enough`` (pairs,) metres. With ``now``, that is
-    at the start of the path. Only pairs are measured that may be near by what is known.
+    at the start of the path. Only pairs are measured that may be near by what is known (both arrays
+    of `known_pairs`).
 
     Rows are written from ``size`` on; returns one past the last.
     """
     view = unpack(numbers, index)
     place_links(view, path.q)
-    total = _advance(known, path)
+    known = unpack_known(known_numbers, known_index)
+    total = advance(known, path)
     for pair in range(len(enough)):
-        if known.until[pair] - total > enough[pair]:
+        if known.until[pair, 0] - total > enough[pair]:
             continue
-        approach, shift, travel = _approaches(known, pair)
-        distance = known.distances[pair] - approach
-        least = max(known.bounds[pair] - shift, distance - travel)
-        known.until[pair] = least + total
+        approach, shift, travel = approaches(known, pair)
+        distance = known.distances[pair, 0] - approach
+        least = max(known.bounds[pair, 0] - shift, distance - travel)
+        known.until[pair, 0] = least + total
         if least > enough[pair] or (now and distance > enough[pair]):
             continue
         distance, i, j = nearest_of_links(
@@ -252,8 +74,8 @@ def near_pairs(numbers, index, path, enough, now, known, candidates, size):
         known.leaves[pair, 0], known.leaves[pair, 1] = i, j
         if not least > distance - travel:  # true for NaN, too
             least = distance - travel
-        known.distances[pair], known.bounds[pair] = distance + approach, least + shift
-        known.until[pair] = least + total
+        known.distances[pair, 0], known.bounds[pair, 0] = distance + approach, least + shift
+        known.until[pair, 0] = least + total
         if (distance if now else least) > enough[pair]:
             continue
         candidates[size, PAIR] = candidates[size, GROUP] = pair

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from collision_monitor.continuous import braking, braking_search, near_pairs
+from collision_monitor.continuous import braking, braking_search, known_pairs, near_pairs
+from collision_monitor.continuous.known_pairs import EXCESS, known_windows, nothing_known
 from collision_monitor.continuous.near_pairs import (
     COLUMNS,
     DISTANCE,
@@ -97,7 +98,7 @@ class BrakingPaths:
         classes: thresholds and weights of the pairs.
         tables: of the pairs, as of `ModelPairs`.
         candidates: pairs of the last search, in rows as of `near_pairs`.
-        known: what is known of the pairs of the model from earlier searches.
+        known: what is known of the pairs of the model from earlier searches, as of `known_pairs`.
         tests: number of configurations in the last search.
     """
 
@@ -118,11 +119,13 @@ class BrakingPaths:
                 largest_slides(bodies) + SLIDES_BEYOND,
             ]
         )[bodies.slides]  # fmt: skip
-        self.known = near_pairs.nothing_known(
+        self.known = nothing_known(
             self.classes.joint_weights[:model_count],
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
             slides, self.classes.turns,
         )  # fmt: skip
+        self._excess = known_windows(*self.known).joints[:, EXCESS]
+        self._has_slides = len(slides) > 0
         self._lower, self._upper = model.lower - SLIDES_BEYOND, model.upper + SLIDES_BEYOND
         self._enough_for = np.nan, np.empty(0)
         self._space = empty_tables(*self.tables.arrays(), self.tables.most_moving_leaves).space(1)
@@ -135,7 +138,7 @@ class BrakingPaths:
         """
         self.classes.set_thresholds(thresholds, of_objects)
         self._enough_for = np.nan, np.empty(0)
-        near_pairs.forget(self.known)
+        known_pairs.forget(*self.known)
 
     def weights(self, groups: np.ndarray | slice, excess: np.ndarray | None = None) -> np.ndarray:
         """(k, nq) how far the links of pairs of classes (k,) come nearer for a unit of q, metres.
@@ -146,7 +149,7 @@ class BrakingPaths:
         """
         weights = self.classes.joint_weights[groups]
         if excess is None:
-            excess = self.known.excess
+            excess = self._excess
         if not excess.any():
             return weights
         beyond = (weights > 0.0) @ excess
@@ -174,8 +177,8 @@ class BrakingPaths:
         """
         count, classes = 0, self.classes
         model_count = classes.object_classes.start
-        if len(self.known.slides):
-            near_pairs.set_excess(self.known, inputs.law)
+        if self._has_slides:
+            known_pairs.set_excess(*self.known, inputs.law)
         if classes.object_classes:
             count = self.search_objects(inputs, now)
             if len(self.candidates) < count + model_count:
@@ -183,7 +186,7 @@ class BrakingPaths:
                 self._room(len(self._found), 2 * (count + model_count))
                 self.candidates[:count] = candidates
         return near_pairs.near_pairs(
-            *self.tables.arrays(), inputs.law, self._enough(inputs.settings), now, self.known,
+            *self.tables.arrays(), inputs.law, self._enough(inputs.settings), now, *self.known,
             self.candidates, count,
         )  # fmt: skip
 
@@ -240,7 +243,7 @@ class BrakingPaths:
         The path is that of the last `coarse_search`. Those that stay away are left out of the next
         ones.
         """
-        near_pairs.keep(self.known, pairs, *map(np.ascontiguousarray, (distances, bounds)))
+        known_pairs.keep(*self.known, pairs, *map(np.ascontiguousarray, (distances, bounds)))
 
     def bound_leaves(
         self, inputs: BrakingInputs, candidates: np.ndarray, stop: np.ndarray, enough: np.ndarray,
@@ -292,5 +295,5 @@ class BrakingPaths:
     def _beyond(self, q: np.ndarray) -> np.ndarray:
         """How far slides are beyond their range at q (nq,), for each value of q; metres."""
         beyond = np.empty(len(q))
-        near_pairs.beyond_range(self.known.slides, q, beyond)
+        known_pairs.beyond_range(*self.known, q, beyond)
         return beyond

@@ -12,14 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.compiled import kernel, small_kernel
+from collision_monitor.continuous.known_pairs import keep_pair, raised, unpack_known
 from collision_monitor.continuous.near_pairs import (
     DISTANCE,
     LEAST,
     PAIR,
     RATE,
     TRAVEL,
-    keep_pair,
-    raised,
 )
 from collision_monitor.monitoring.speed_policy.decision import ramp, reserve
 
@@ -145,12 +144,12 @@ def take(candidates, needs, asked, found, nearest, distance, moves, rows):
 
 
 @kernel
-def drop_far(candidates, needs, bounds, known):
+def drop_far(candidates, needs, bounds, known_numbers, known_index):
     """Raise LEAST by ``bounds`` (n, intervals), and leave out who stays away; return the rest.
 
-    What is known is kept in ``known`` (`KnownPairs`). Those that are left come first.
+    What is known is kept in both arrays of `known_pairs`. Those that are left come first.
     """
-    size = 0
+    known, size = unpack_known(known_numbers, known_index), 0
     for row in range(len(candidates)):
         own, now = int(needs[row, BOUNDS]), needs[row, NOW]
         if own >= 0:
@@ -242,14 +241,16 @@ def choose(candidates, needs, moves, scale, chosen):
 
 
 @kernel
-def take_paths(candidates, needs, known, stops, is_inside, parting, tolerance, rows):
+def take_paths(
+    candidates, needs, known_numbers, known_index, stops, is_inside, parting, tolerance, rows
+):  # fmt: skip
     """Keep what was measured on the path; the ``rows`` (k,) whose leaves may know more: how many.
 
     These are those that cannot be measured on the path, that are not proven to keep their stop
     distance, or that move away but may turn back. ``stops``: whether one stops the robot;
     ``is_inside``: whether one is too close now.
     """
-    count = 0
+    known, count = unpack_known(known_numbers, known_index), 0
     for row in range(len(candidates)):
         keep_pair(known, int(candidates[row, PAIR]), needs[row, NOW], needs[row, PROVEN])
         bound, now = candidates[row, LEAST], needs[row, NOW]

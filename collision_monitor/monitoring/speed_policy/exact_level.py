@@ -192,7 +192,7 @@ class ExactLevel:
         number = paths.number_of(measured.nearest.links)
         candidates, needs = paths.candidates[:count], np.empty((count, NEEDS))
         bounds = self._bounds_so_far(inputs, measured, number, candidates, needs)
-        count = drop_far(candidates, needs, bounds.intervals, paths.known)
+        count = drop_far(candidates, needs, bounds.intervals, *paths.known)
         if not count:
             return 0
         candidates, needs = candidates[:count], needs[:count]
@@ -215,7 +215,7 @@ class ExactLevel:
                 inputs, candidates, needs, chosen[:size], bounds, scale, end
             )
         size = take_paths(
-            candidates, needs, paths.known, stops, is_inside, parting, tolerance, unproven
+            candidates, needs, *paths.known, stops, is_inside, parting, tolerance, unproven
         )
         unproven = unproven[:size]
         some = candidates[unproven]
@@ -261,8 +261,8 @@ class ExactLevel:
         )  # fmt: skip
         undecided(paths.classes.thresholds, empty, none, none, empty)
         take(candidates, needs, empty, none, 0, 0.0, False, empty)
-        drop_far(candidates, needs, np.empty((0, INTERVALS)), paths.known)
+        drop_far(candidates, needs, np.empty((0, INTERVALS)), *paths.known)
         set_needs(candidates, needs, False, 0.0, 0.0, 0.0, 0.0)
         choose(candidates, needs, False, 0.0, empty)
-        take_paths(candidates, needs, paths.known, False, False, 0.0, 0.0, empty)
+        take_paths(candidates, needs, *paths.known, False, False, 0.0, 0.0, empty)
         conclude(candidates, needs, empty, candidates, 0.0, 0.0)

@@ -21,7 +21,8 @@ from collision_monitor.continuous.braking import (
     raise_lowest,
     travels_to,
 )
-from collision_monitor.continuous.near_pairs import COLUMNS, LEAST, PAIR, raised
+from collision_monitor.continuous.known_pairs import raised
+from collision_monitor.continuous.near_pairs import COLUMNS, LEAST, PAIR
 from collision_monitor.mesh_distance.nearest_query import LOOKAHEAD, pair_at
 from collision_monitor.mesh_distance.parts import unpack_state
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs

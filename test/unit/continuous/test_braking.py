@@ -12,7 +12,8 @@ from support.robots.planar_arms import ball, planar_model
 from support.robots.two_slides import distance as slides_distance
 from support.robots.two_slides import model as slides_model
 
-from collision_monitor.continuous import braking, braking_search, near_pairs
+from collision_monitor.continuous import braking, braking_search
+from collision_monitor.continuous.known_pairs import forget
 from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE, TRAVEL
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.monitoring.settings import SpeedSettings
@@ -56,7 +57,7 @@ def path_of(q, v, decelerations, reaction, count=400):
 def rows_of(paths, q, v, decelerations=DECELERATIONS, **options):
     """{pair: row} of one look."""
     inputs = BrakingInputs(q, v, v, decelerations, REACTION, CAUTIOUS)
-    near_pairs.forget(paths.known)
+    forget(*paths.known)
     count = paths.coarse_search(inputs)
     rows = paths.candidates[:count].copy()
     paths.set_rates(inputs, rows)
