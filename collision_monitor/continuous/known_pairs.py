@@ -53,7 +53,7 @@ from collision_monitor.hierarchy.kinematics import FARTHEST
 (
     OF_STARTS, OF_PATHS, OF_LAST, MOST, TURN, EXCESS, START, END, DECELERATION,
 ) = range(9)  # fmt: skip
-REACTION = 2  # in ``sums``: seconds until braking begins on the last path
+REACTION = 2  # column of ``sums``: seconds until braking begins on the last path
 # Beyond this sum of ways, in metres, rounding would hide small ones.
 _LONGEST_WAY = 1e3
 
@@ -73,9 +73,7 @@ class KnownPairs(NamedTuple):
     sums: np.ndarray
 
 
-_INTEGERS = 3  # windows of the integer array: the first ones
-_HEADER = 2 * len(KnownPairs._fields)  # begin and rows of each window
-_WIDTHS = (2, 1, 1, 1, 1, 1, 1, 9, 4, 3)  # columns of each window
+_INTEGERS = KnownPairs._fields.index("weights")  # windows of the integer array: the first ones
 
 
 def nothing_known(
@@ -90,28 +88,26 @@ def nothing_known(
     joints[:, MOST], joints[:, TURN] = weights.max(axis=0, initial=0.0), turns
     content = KnownPairs(
         leaves, np.searchsorted(pairs, np.arange(len(weights) + 1)), columns,
-        weights[pairs, columns], *np.full((3, len(weights)), -np.inf), joints, slides, np.zeros(3),
+        weights[pairs, columns], *np.full((3, len(weights)), -np.inf), joints, slides,
+        np.zeros((1, 3)),
     )  # fmt: skip
-    begins, header = [_HEADER, 0], []
-    for place, (array, width) in enumerate(zip(content, _WIDTHS, strict=True)):
+    header = []  # begin and rows of each window
+    begins = [2 * len(content), 0]
+    for place, array in enumerate(content):
         which = int(place >= _INTEGERS)
-        header += [begins[which], array.size // width]
+        header += [begins[which], len(array)]
         begins[which] += array.size
-    flat = [np.ravel(array) for array in content]
+    flat = [array.ravel() for array in content]
     return (
         np.concatenate(flat[_INTEGERS:]),
-        np.concatenate([np.array(header), *flat[:_INTEGERS]]).astype(np.int64),
+        np.concatenate([header, *flat[:_INTEGERS]]).astype(np.int64),
     )
 
 
-def known_windows(numbers: np.ndarray, index: np.ndarray) -> KnownPairs:
-    """Return the `KnownPairs` of both arrays for numpy, without copies."""
-    windows = []
-    for place, width in enumerate(_WIDTHS):
-        begin, rows = index[2 * place : 2 * place + 2].tolist()
-        source = index if place < _INTEGERS else numbers
-        windows.append(source[begin : begin + rows * width].reshape(rows, width))
-    return KnownPairs(*windows)
+def excess_of_slides(numbers: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Return the column `EXCESS` (nq,), without a copy."""
+    begin, rows = index[14:16].tolist()
+    return numbers[begin : begin + 9 * rows].reshape(rows, 9)[:, EXCESS]
 
 
 @kernel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from collision_monitor.continuous import braking, braking_search, known_pairs, near_pairs
-from collision_monitor.continuous.known_pairs import EXCESS, known_windows, nothing_known
+from collision_monitor.continuous.known_pairs import excess_of_slides, nothing_known
 from collision_monitor.continuous.near_pairs import (
     COLUMNS,
     DISTANCE,
@@ -124,7 +124,7 @@ class BrakingPaths:
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
             slides, self.classes.turns,
         )  # fmt: skip
-        self._excess = known_windows(*self.known).joints[:, EXCESS]
+        self._excess = excess_of_slides(*self.known)
         self._has_slides = len(slides) > 0
         self._lower, self._upper = model.lower - SLIDES_BEYOND, model.upper + SLIDES_BEYOND
         self._enough_for = np.nan, np.empty(0)

@@ -22,8 +22,7 @@ _SKIPPED = 1.5  # maximum number of skipped poses per row, relative to the mean
 _EDGE = 1.5
 _POSE = 0.25  # of the cost of an edge: a pose that is too near takes 35 us, an edge 150 us there
 _MOST_PATHS = 4  # random paths, of which the one nearest to the desired motion is used,
-_CHEAP_EDGES = 1000  # unless they need more edges than this in all
-_CHEAP_MEASUREMENTS = 1000  # or measurements of meshes
+_CHEAP = 1000  # unless they need more edges than this in all, or measurements of meshes
 _BEYOND = np.pi  # rad sampled beyond start and goal, for joints without limits
 
 _FASTEST = 0.95  # of the velocity limits, so that smoothing has room
@@ -110,8 +109,8 @@ def _best_of_several(
     best, least, edges, measured = None, np.inf, effort.edges, stepper.measured
     for seed in range(_MOST_PATHS):
         is_first, used = seed == 0, edges - effort.edges
-        part = effort.part(edges if is_first else _CHEAP_EDGES - used)
-        is_dear = not is_first and stepper.measured - measured > _CHEAP_MEASUREMENTS
+        part = effort.part(edges if is_first else _CHEAP - used)
+        is_dear = not is_first and stepper.measured - measured > _CHEAP
         if part.is_spent or is_dear:
             break
         given = part.edges
