@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any
 
@@ -75,6 +75,15 @@ def _has_shapes(message: Any) -> bool:
     return bool(message.primitives or message.meshes or message.planes)
 
 
+def _is_whole_state(state: Any) -> bool:
+    """Whether a moveit_msgs/RobotState has all attached objects.
+
+    One without joints is invalid in MoveIt, and detaches nothing.
+    """
+    has_joints = state.joint_state.name or state.multi_dof_joint_state.joint_names
+    return bool(has_joints) and not state.is_diff
+
+
 class PlanningSceneTopic:
     """Applies planning scenes, complete ones and differences, as `planning_scene.cpp` of MoveIt.
 
@@ -84,9 +93,20 @@ class PlanningSceneTopic:
     received, and not the whole one, is the fault "planning_scene", a remark.
     """
 
-    def __init__(self, objects: SceneObjects, most: int, faults: FaultRegister) -> None:
-        """``objects`` are updated; ``most``: maximum number of leaves of a shape."""
+    def __init__(
+        self, objects: SceneObjects, most: int, faults: FaultRegister,
+        restarted: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        """Start without a scene.
+
+        Args:
+            objects: are updated.
+            most: maximum number of leaves of a shape.
+            faults: the register of the node.
+            restarted: called when a scene begins to replace all that was received before.
+        """
         self._objects, self._most, self._faults = objects, most, faults
+        self._restarted = restarted
         self._is_whole = False
         self._since_request: list[Any] = []  # scenes; kept while an answer is expected
         self._is_asked = False
@@ -116,6 +136,8 @@ class PlanningSceneTopic:
         if self._is_asked:
             self._since_request.append(message)
         self._is_whole |= not message.is_diff
+        if not message.is_diff and _is_whole_state(message.robot_state):
+            self._restarted()
         if self._is_whole:
             self._faults.clear("planning_scene")
         # Only move_group names the robot: what somebody else adds is no change of its scene.
@@ -153,9 +175,7 @@ class PlanningSceneTopic:
         """Objects that a complete scene, or a complete state of the robot, does not have."""
         state = message.robot_state
         gone, named = set(), {self._name(each.object) for each in state.attached_collision_objects}
-        # A state without joints is invalid in MoveIt, and detaches nothing.
-        is_valid = state.joint_state.name or state.multi_dof_joint_state.joint_names
-        if is_valid and not state.is_diff:
+        if _is_whole_state(state):
             gone |= {name for name in self._names(are_attached=True) if name not in named}
         if not message.is_diff:
             named |= {self._name(each) for each in message.world.collision_objects}

@@ -94,9 +94,11 @@ class SceneTopics:
         self._most = values["scene_leaves_per_object"]
         self._received = time.monotonic()
         self._logged = -math.inf
-        self.waiting = WaitingMessages()
+        self.waiting = WaitingMessages(self._ask_again)
         self._is_recorded = recorder is not None
-        self._planning = PlanningSceneTopic(self.objects, self._most, self._faults)
+        self._planning = PlanningSceneTopic(
+            self.objects, self._most, self._faults, partial(self.waiting.clear, "planning_scene")
+        )
         topics = {
             "scene": (MarkerArray, self._on_scene),
             "attach": (MarkerArray, self._on_attach),
@@ -204,9 +206,13 @@ class SceneTopics:
             self._on_lost(topic, 1)
 
     def _on_lost(self, topic: str, count: int) -> None:
-        """Report lost messages as a fault until the scene is cleared."""
+        """Report lost messages as a fault until the scene is started again."""
         with self._publishing_changes():
             self.waiting.lose(topic, count)
+
+    def _ask_again(self, topic: str) -> None:
+        if topic == "planning_scene" and self._whole is not None:
+            self._whole.ask_again(time.monotonic())
 
     def process_pending(self, seconds: float = WORK_SECONDS) -> None:
         """Apply messages that were received, for this CPU time."""
@@ -252,7 +258,7 @@ class SceneTopics:
         for marker in message.markers:
             if marker.action == Marker.DELETEALL:
                 if not marker.ns:
-                    self.waiting.clear()
+                    self.waiting.clear("scene", "attach")
                 known = {*self._keeper.requests, *self._keeper.refused, *pending.names()} - {CLOUD}
                 for name in filter(all_of(marker.ns), known):
                     pending.change(name, None, now)

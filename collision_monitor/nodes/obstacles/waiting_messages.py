@@ -214,6 +214,9 @@ class PendingMarkers:
         delete(deleted)
 
 
+_STARTS_AGAIN = {
+    "planning_scene": "the planning scene is received as a whole, with the robot state"
+}  # by topic
 _END = object()  # of steps
 
 
@@ -234,12 +237,14 @@ class WaitingMessages:
         markers: of messages that are decoded.
     """
 
-    def __init__(self) -> None:
-        """Start without any."""
+    def __init__(self, lost: Callable[[str], None] = lambda topic: None) -> None:
+        """Start without any; ``lost`` is called with the topic of messages that were lost."""
         self.markers = PendingMarkers()
+        self._report = lost
         self._messages: deque[_Message] = deque()  # which are not decoded yet
         self._applied: tuple[_Message, Iterator[None]] | None = None  # step by step
-        # Lost messages by topic: since a DELETEALL, and before one that is not applied yet.
+        # Lost messages by topic: since what starts the scene again, and before it while it is not
+        # applied yet.
         self._lost: Counter[str] = Counter()
         self._lost_before: Counter[str] = Counter()
         self._is_decoding = False
@@ -270,7 +275,7 @@ class WaitingMessages:
                 self.markers.apply_one(has_room, change, delete)
             if not time.thread_time() < end:
                 break
-        if not self.markers:
+        if not (self.markers or self._applied):
             self._lost_before.clear()
 
     def _decode(self, message: _Message) -> None:
@@ -293,17 +298,18 @@ class WaitingMessages:
     # -- lost and late messages --
 
     def lose(self, topic: str, count: int) -> None:
-        """Remember messages that were lost, until a DELETEALL that came later."""
+        """Remember messages that were lost, until `clear` of their topic by a later one."""
+        self._report(topic)
         remember = partial(self._lost.update, {topic: count})
         if self._is_decoding or not self._messages:
             remember()
         else:
             self._messages.append(_Message(topic, time.monotonic(), 0, remember, count))
 
-    def clear(self) -> None:
-        """What was lost no longer matters once the markers so far, which clear all, are applied."""
-        self._lost_before += self._lost
-        self._lost.clear()
+    def clear(self, *topics: str) -> None:
+        """What was lost on them no longer matters once all that is decoded so far is applied."""
+        for topic in topics:
+            self._lost_before[topic] += self._lost.pop(topic, 0)
 
     def waited(self, now: float) -> tuple[float, str]:
         """How long the oldest message has waited, seconds, and its topic."""
@@ -321,10 +327,8 @@ class WaitingMessages:
             lost[message.topic] += message.lost
         if lost := +lost:
             counts = " and ".join(f"{count} on ~/{topic}" for topic, count in lost.items())
-            return (
-                f"messages were lost, {counts}: the scene is unknown until a DELETEALL of "
-                "everything"
-            )
+            ends = sorted({_STARTS_AGAIN.get(topic, "a DELETEALL of everything") for topic in lost})
+            return f"messages were lost, {counts}: the scene is unknown until {' and '.join(ends)}"
         if late > _LATE_SECONDS:
             return (
                 f"messages on ~/{topic} have waited for {late:.1f} s: more arrive than can be "

@@ -104,6 +104,12 @@ class WholeScene:
         self._call = _Call(gid, self._client.call_async(self._request), now)
         self._call.future.add_done_callback(self._on_answer)
 
+    def ask_again(self, now: float) -> None:
+        """Ask all again, since messages were lost: an answer under way may be older than these."""
+        self._drop()
+        self._answered.clear()
+        self._next = now + NAMES_SECONDS
+
     def _on_answer(self, future: Any) -> None:
         call = self._call
         if call is None or future is not call.future or future.exception() is not None:

@@ -48,23 +48,23 @@ def test_the_oldest_of_all_counts_as_waiting():
 
 def test_a_loss_after_a_message_that_clears_all_stays(waiting):
     waiting.lose("scene", 2)
-    waiting.receive("scene", 100, waiting.clear)
+    waiting.receive("scene", 100, lambda: waiting.clear("scene", "attach"))
     assert not waiting.receive("scene", 64 << 20, lambda: None)
     waiting.lose("scene", 1)
     assert "3 on ~/scene" in waiting.fault(0.0, "scene")
     apply(waiting)
     assert "1 on ~/scene" in waiting.fault(0.0, "scene")
-    waiting.receive("scene", 100, waiting.clear)
+    waiting.receive("scene", 100, lambda: waiting.clear("scene", "attach"))
     apply(waiting)
     assert waiting.fault(0.0, "scene") == ""
 
 
 def test_what_cannot_be_read_is_cleared_by_a_message_after_it(waiting):
     waiting.receive("attach", 5, lambda: waiting.lose("attach", 1))
-    waiting.receive("scene", 100, waiting.clear)
+    waiting.receive("scene", 100, lambda: waiting.clear("scene", "attach"))
     apply(waiting)
     assert waiting.fault(0.0, "scene") == ""
-    waiting.receive("scene", 100, waiting.clear)
+    waiting.receive("scene", 100, lambda: waiting.clear("scene", "attach"))
     waiting.receive("attach", 5, lambda: waiting.lose("attach", 1))
     apply(waiting)
     assert "1 on ~/attach" in waiting.fault(0.0, "scene")

@@ -12,15 +12,18 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from rclpy.serialization import serialize_message  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 from support.ros.planning_scene_messages import Taken, box, held, scene  # noqa: E402
 from support.ros.scene_stub import VALUES, hear, robot, stub_node, until, watch  # noqa: E402
+from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from collision_monitor.nodes.obstacles.planning_scene import REMOVE  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
 from collision_monitor.nodes.obstacles.whole_scene import WholeScene  # noqa: E402
 
 SERVICE = "/cell/get_planning_scene"
+DELETEALL = MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
 
 
 class Graph:
@@ -190,7 +193,9 @@ def stand_in(group, **members):
     return module
 
 
-def test_the_topics_of_a_node_ask_for_everything_that_is_monitored(monkeypatch, graph):
+@pytest.fixture
+def topics(monkeypatch, graph):
+    """Scene topics of a robot in this graph, with stand-ins for moveit_msgs."""
     components = ("ROBOT_STATE", "ROBOT_STATE_ATTACHED_OBJECTS", "WORLD_OBJECT_NAMES",
                   "WORLD_OBJECT_GEOMETRY", "OCTOMAP")  # fmt: skip
     bits = {name: 2 << k for k, name in enumerate(components)}  # as in moveit_msgs
@@ -213,12 +218,35 @@ def test_the_topics_of_a_node_ask_for_everything_that_is_monitored(monkeypatch, 
                  "create_client", "destroy_client"):  # fmt: skip
         setattr(node, name, getattr(graph, name))
     monitor = watch(robot())
-    topics = SceneTopics(node, VALUES, lambda: None, monitor.watchdogs.faults)
+    found = SceneTopics(node, VALUES, lambda: None, monitor.watchdogs.faults)
+    found.node, found.faults = node, monitor.watchdogs.faults
     hear(monitor)
-    topics.objects.use_robot(monitor)
-    until(topics, lambda: graph.calls)
+    found.objects.use_robot(monitor)
+    until(found, lambda: graph.calls)
+    yield found
+    found.destroy()
+
+
+def test_the_topics_of_a_node_ask_for_everything_that_is_monitored(topics, graph):
     assert graph.requests[0].components.components == 2 + 4 + 8 + 16 + 32
     answered(graph.calls[0], scene(box("table"), is_diff=False))
     until(topics, lambda: set(topics.objects.live.objects) == {"planning_scene/table"})
-    until(topics, lambda: not monitor.watchdogs.faults.text("whole_scene", 0.0))
-    topics.destroy()
+    until(topics, lambda: not topics.faults.text("whole_scene", 0.0))
+
+
+def test_only_a_whole_scene_replaces_lost_ones_and_it_is_asked_for(topics, graph):
+    """A DELETEALL of markers keeps objects of MoveIt, which does not send them again for it."""
+    answered(graph.calls[0], scene(is_diff=False))
+    until(topics, lambda: not topics.faults.text("whole_scene", 0.0))
+    topics.waiting.lose("planning_scene", 1)
+    topics.waiting.lose("scene", 2)
+    until(topics, lambda: len(graph.calls) == 2)
+    topics.waiting.lose("planning_scene", 1)  # perhaps newer than the answer to this request
+    answered(graph.calls[1], scene(is_diff=False))
+    until(topics, lambda: len(graph.calls) == 3)
+    topics.node.receive("~/scene", serialize_message(DELETEALL))
+    fault = topics.faults.text("objects", 0.0)
+    assert "2 on ~/planning_scene: the scene is unknown until the planning scene is" in fault
+    answered(graph.calls[2], scene(box("table"), is_diff=False))
+    until(topics, lambda: set(topics.objects.live.objects) == {"planning_scene/table"})
+    assert topics.faults.text("objects", 0.0) == ""
