@@ -158,7 +158,7 @@ class MonitorCore(NodeCore):
 
     def cleanup(self) -> None:
         """Unload the robot, and destroy publishers and subscriptions."""
-        self._monitor = None
+        self._monitor, self._is_refused = None, False
         self._loader.forget()
         self._joint_states.unsubscribe()
         self._robots.destroy()
@@ -207,6 +207,9 @@ class MonitorCore(NodeCore):
             self._idle = MonitorState(Level.ERROR, text, "fault")
             self._node.get_logger().error(text)
         self._refresh()
+
+    def _has_refused(self) -> bool:
+        return self._is_refused or bool(self._loader.refused)
 
     def _load_first(self, recipe: Recipe) -> None:
         """Load in this thread: no robot is monitored yet.

@@ -189,6 +189,7 @@ class NodeCore(ABC):
         self._watchdogs = Watchdogs()
         self._faults = self._watchdogs.faults
         self._values = declare_parameters(node, parameters, check)
+        self._is_refused = False  # a received description
 
     @abstractmethod
     def _use_values(self, changed: Mapping[str, Any]) -> None:
@@ -201,6 +202,10 @@ class NodeCore(ABC):
     @abstractmethod
     def _set_watchdog(self) -> None:
         """Restart the timer of the heartbeat: its period may be another one."""
+
+    @abstractmethod
+    def _on_description(self) -> None:
+        """Use the descriptions that were received, unless they are in use."""
 
     @abstractmethod
     def end(self) -> None:
@@ -220,7 +225,13 @@ class NodeCore(ABC):
             return SetParametersResult(successful=False, reason=str(error))
         if "state_rate" in changed:
             self._set_watchdog()
+        if self._has_refused():
+            self._on_description()
         return SetParametersResult(successful=True)
+
+    def _has_refused(self) -> bool:
+        """Whether a description that was received is not used, perhaps because of a parameter."""
+        return self._is_refused
 
     def _load_reporting(self, load: Callable[[], T], text: str) -> T:
         """Load in this thread; another one repeats ``text`` as a state, so that all hear of it."""
@@ -229,12 +240,14 @@ class NodeCore(ABC):
 
     def _refusal(self, load: Callable[[], None]) -> str:
         """Load a received description; returns why it cannot be used, empty if it is."""
+        self._is_refused = True
         try:
             load()
         except Exception as error:
             if not isinstance(error, CollisionMonitorError):
                 self.state.failures.add(error)
             return reason_of(error)
+        self._is_refused = False
         return ""
 
 
@@ -296,7 +309,7 @@ class SingleRobotCore(NodeCore):
         self._has_robot, self._description, self._began = True, source.urdf, began
 
     def _on_description(self) -> None:
-        """Load a robot, unless it is in use and its meshes are as they were."""
+        """See `NodeCore`; a robot is in use if its meshes are as they were, too."""
         is_known = self._robots.sources[0].urdf == self._description
         if is_known and not any_changed_since(self._mesh_files, self._began):
             return

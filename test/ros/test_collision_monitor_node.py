@@ -291,6 +291,21 @@ def test_a_description_from_the_topic_bad_then_good_then_with_a_lost_scene(graph
     assert "ball" in (graph.values["link_a"], graph.values["link_b"])
 
 
+def test_a_description_that_a_parameter_does_not_fit_is_used_once_this_is_corrected(graph):
+    """The topic is latched: nobody sends the description again for that."""
+    topic = graph.node.create_publisher(String, "robot_description", LATCHED)
+    graph.start("-p", "pair_thresholds:=['l0 elbow warn=0.1']")
+    topic.publish(String(data=chain(4)))
+    graph.until(lambda: graph.heard["state"] and "elbow" in graph.state.message, 60.0)
+    assert graph.set_parameters(pair_thresholds=["l0 l3 warn=0.1"]).successful
+    graph.until(lambda: "no joint state" in graph.state.message)
+    topic.publish(String(data=chain(3)))
+    graph.until(lambda: "l3" in graph.values.get("description_refused", ""))
+    assert graph.set_parameters(pair_thresholds=[""]).successful
+    graph.until_distance(lambda: graph.send(("j1", "j2"), CLEAR[:2]))
+    assert "description_refused" not in graph.values
+
+
 @pytest.mark.parametrize("node", ["collision_monitor", "self_collision"])
 def test_publishers_of_different_descriptions_are_a_warning_until_the_wrong_one_ends(node):
     graph = Graph(f"/{node}")
