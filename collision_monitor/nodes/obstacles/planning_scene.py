@@ -31,6 +31,11 @@ _PART = (
     "until it is published as a whole"
 )
 
+_SEVERAL = (
+    "a whole scene of one removes the objects of the others, which are then not monitored; let one "
+    "publish all objects"
+)
+
 ADD, REMOVE, APPEND, MOVE = range(4)  # of moveit_msgs/CollisionObject
 _OCTOMAP = f"{PREFIX}<octomap>"  # an id that MoveIt reserves
 _OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
@@ -90,7 +95,8 @@ class PlanningSceneTopic:
     Objects are named ``planning_scene/<id>``. What MoveIt logs as an error, and what would differ
     from its scene, is refused. Its allowed collision matrix, paddings and scales are not used: only
     the SRDF and touch links exclude pairs. That only changes of the scene of move_group were
-    received, and not the whole one, is the fault "planning_scene", a remark.
+    received, and not the whole one, is the fault "planning_scene", a remark, and so is that several
+    publishers replace each other's objects.
     """
 
     def __init__(
@@ -127,6 +133,12 @@ class PlanningSceneTopic:
         for each in (message, *later):
             yield from self.steps(each)
 
+    def watch(self, publishers: int) -> None:
+        """Remark on several ``publishers``, if one sends whole scenes; call it regularly."""
+        if self._is_whole:
+            text = f"{publishers} publishers on ~/planning_scene: {_SEVERAL}"
+            self._faults.put("planning_scene", Level.WARN, "", text if publishers > 1 else "")
+
     def steps(self, message: Any) -> Iterator[None]:
         """Apply a moveit_msgs/PlanningScene, one object in each step.
 
@@ -135,13 +147,13 @@ class PlanningSceneTopic:
         """
         if self._is_asked:
             self._since_request.append(message)
-        self._is_whole |= not message.is_diff
         if not message.is_diff and _is_whole_state(message.robot_state):
             self._restarted()
-        if self._is_whole:
+        if not (message.is_diff or self._is_whole):
+            self._is_whole = True
             self._faults.clear("planning_scene")
         # Only move_group names the robot: what somebody else adds is no change of its scene.
-        elif message.robot_model_name:
+        if message.robot_model_name and not self._is_whole:
             self._faults.put("planning_scene", Level.WARN, "", _PART)
         keeper, state = self._objects.keeper, message.robot_state
         world, attached = message.world.collision_objects, state.attached_collision_objects

@@ -152,8 +152,8 @@ class SceneTopics:
         ``simulated``: simulated time; lifetimes pass no faster than that.
         """
         self.objects.jobs.done(self._on_geometry)
-        for subscription in self._subscriptions.values():
-            subscription.check_publishers()
+        counts = {topic: each.check_publishers() for topic, each in self._subscriptions.items()}
+        self._planning.watch(counts.get("planning_scene", 0))
         if self._whole is not None:
             self._whole.update(time.monotonic())
         self.process_waiting()

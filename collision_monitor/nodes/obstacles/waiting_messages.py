@@ -137,12 +137,13 @@ class ReliableSubscription:
             self.late = max(0.0, 1e-9 * (time.time_ns() - received))
             self._receive(data)
 
-    def check_publishers(self) -> None:
-        """Notice the discovery of the first publishers."""
+    def check_publishers(self) -> int:
+        """Notice the discovery of the first publishers; return their number."""
         count = self._node.count_publishers(self._subscription.topic_name)
         if count and not self._publishers:
             self._ignored_until = time.monotonic() + _DISCOVERY_SECONDS
         self._publishers = count
+        return count
 
     def _missed(self, event: Any) -> None:
         self.check_publishers()

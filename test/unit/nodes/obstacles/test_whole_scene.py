@@ -250,3 +250,14 @@ def test_only_a_whole_scene_replaces_lost_ones_and_it_is_asked_for(topics, graph
     answered(graph.calls[2], scene(box("table"), is_diff=False))
     until(topics, lambda: set(topics.objects.live.objects) == {"planning_scene/table"})
     assert topics.faults.text("objects", 0.0) == ""
+
+
+def test_several_publishers_of_whole_scenes_are_remarked(topics, graph):
+    """As of two move_groups: the scene of one lacks the objects of the other."""
+    publishers = [2]
+    topics.node.count_publishers = lambda topic: publishers[0]
+    answered(graph.calls[0], scene(box("table"), is_diff=False))
+    text = "2 publishers on ~/planning_scene: a whole scene of one removes the objects of"
+    until(topics, lambda: text in topics.faults.text("planning_scene", 0.0))
+    publishers[0] = 1
+    until(topics, lambda: not topics.faults.text("planning_scene", 0.0))
