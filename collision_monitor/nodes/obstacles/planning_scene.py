@@ -179,7 +179,8 @@ class PlanningSceneTopic:
             yield
         octomap = message.world.octomap.octomap
         if len(octomap.data):
-            keeper.refuse(_OCTOMAP, "octomaps are not supported; publish their points on ~/cloud")
+            why = "not supported: publish scenes without octomaps, and their points on ~/cloud"
+            keeper.refuse(_OCTOMAP, why)
         elif octomap.id or not message.is_diff:
             keeper.withdraw_refusal(_OCTOMAP)
 

@@ -336,7 +336,7 @@ def test_what_cannot_be_watched_is_a_fault(taken, why):
 def test_an_octomap_is_a_fault_as_long_as_it_is_there(taken):
     for gone in (scene(is_diff=False), scene(octomap_id="cleared")):
         taken.process(scene(octomap=b"123"))
-        assert "octomaps are not supported" in taken.fault
+        assert "not supported: publish scenes without octomaps" in taken.fault
         taken.process(scene(thing("", REMOVE)))
         assert taken.fault
         taken.process(gone)
