@@ -92,7 +92,7 @@ class SceneTopics:
         self.objects = SceneObjects(node, values, keeper)
         self._keeper = self.objects.keeper
         self._most = values["scene_leaves_per_object"]
-        self._received = time.monotonic()
+        self._received = time.monotonic()  # on ~/scene
         self._logged = -math.inf
         self.waiting = WaitingMessages(self._ask_again)
         self._is_recorded = recorder is not None
@@ -102,7 +102,7 @@ class SceneTopics:
         topics = {
             "scene": (MarkerArray, self._on_scene),
             "attach": (MarkerArray, self._on_attach),
-            "planning_scene": (message_type(), self._on_planning_scene),
+            "planning_scene": (message_type(), self._planning.steps),
         }
         # An obstacle whose message is lost would not be monitored.
         self._subscriptions = {
@@ -239,10 +239,6 @@ class SceneTopics:
     def _on_geometry(self, name: str, made: ObjectGeometry | CollisionMonitorError) -> None:
         with self._publishing_changes():
             self.objects.finish(name, made)
-
-    def _on_planning_scene(self, message: Any) -> Iterator[None]:
-        self._received = time.monotonic()
-        return self._planning.steps(message)
 
     def _on_answer(self, response: Any) -> None:
         """Process the whole planning scene after the messages that wait."""

@@ -5,8 +5,9 @@
 import gc
 import math
 import re
+import sys
 import time
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from builtin_interfaces.msg import Duration  # noqa: E402
 from geometry_msgs.msg import Point  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
 from support.ros.obstacle_messages import marker  # noqa: E402
 from support.ros.scene_stub import (  # noqa: E402
     VALUES,
@@ -28,6 +30,7 @@ from support.ros.scene_stub import (  # noqa: E402
 )
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
+from collision_monitor.monitoring.faults import FaultRegister  # noqa: E402
 from collision_monitor.monitoring.monitor import Level  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
 from collision_monitor.nodes.obstacles.waiting_messages import (  # noqa: E402
@@ -314,6 +317,21 @@ def test_scene_messages_that_waited_too_long_are_a_fault_until_processed(scene):
     waiting.side_effect = lambda *_: None  # nothing waits any more
     scene.watch()
     assert scene.fault(time.monotonic()) == ""
+
+
+def test_planning_scenes_do_not_count_as_messages_on_scene(monkeypatch):
+    """Some text stands for one: what matters is that it came."""
+    module = ModuleType("moveit_msgs.msg")
+    module.PlanningScene = String
+    monkeypatch.setitem(sys.modules, "moveit_msgs", ModuleType("moveit_msgs"))
+    monkeypatch.setitem(sys.modules, "moveit_msgs.msg", module)
+    node, values = stub_node(), VALUES | {"scene_timeout": 0.05}
+    topics = SceneTopics(node, values, lambda: None, FaultRegister())
+    time.sleep(0.1)
+    with pytest.raises(AttributeError):
+        node.receive("~/planning_scene", serialize_message(String()))
+    assert "no message on ~/scene" in topics.fault(time.monotonic())
+    topics.destroy()
 
 
 def test_losses_are_only_ignored_while_the_first_publishers_are_discovered(now):
