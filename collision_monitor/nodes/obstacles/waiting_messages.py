@@ -215,9 +215,7 @@ class PendingMarkers:
         delete(deleted)
 
 
-_STARTS_AGAIN = {
-    "planning_scene": "the planning scene is received as a whole, with the robot state"
-}  # by topic
+_STARTS_AGAIN = {"planning_scene": "a whole planning scene with the robot state"}  # by topic
 _END = object()  # of steps
 
 

@@ -246,7 +246,7 @@ def test_only_a_whole_scene_replaces_lost_ones_and_it_is_asked_for(topics, graph
     until(topics, lambda: len(graph.calls) == 3)
     topics.node.receive("~/scene", serialize_message(DELETEALL))
     fault = topics.faults.text("objects", 0.0)
-    assert "2 on ~/planning_scene: the scene is unknown until the planning scene is" in fault
+    assert "2 on ~/planning_scene: the scene is unknown until a whole planning scene" in fault
     answered(graph.calls[2], scene(box("table"), is_diff=False))
     until(topics, lambda: set(topics.objects.live.objects) == {"planning_scene/table"})
     assert topics.faults.text("objects", 0.0) == ""
