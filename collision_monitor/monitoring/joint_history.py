@@ -16,6 +16,7 @@ import math
 from bisect import bisect_left
 from collections import deque
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -263,40 +264,63 @@ _STATES = 2048  # two seconds at 1 kHz
 class JointHistory:
     """Recent joint positions by their stamps, for sensor data that arrives with a delay.
 
-    Where joints were in a gap of more than a second is not known, so a history ends there.
+    Joints that arrive together share a history. Where they were in a gap of more than a second is
+    not known, so a history ends there.
     """
 
     def __init__(self) -> None:
         """Start empty."""
-        self._states: deque[tuple[float, np.ndarray]] = deque(maxlen=_STATES)
+        # Joints, and their positions by stamp; those that were received last are the last.
+        self._histories: dict[bytes, tuple[Any, deque[tuple[float, np.ndarray]]]] = {}
+        self._newest = np.empty(0)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is no entry."""
-        return not self._states
+        return not self._histories
 
-    def add(self, stamp: float, q: np.ndarray) -> None:
-        """Add positions (joints,), NaN where unknown, measured at ``stamp``, seconds."""
-        newest = self._states[-1][0] if self._states else -np.inf
+    def add(self, stamp: float, q: np.ndarray, joints: np.ndarray | None = None) -> None:
+        """Add positions (nq,), NaN where unknown, of which ``joints`` were measured at ``stamp``.
+
+        ``joints``: indices into q; None for all. ``stamp``: seconds.
+        """
+        if joints is not None and not len(joints):
+            return
+        key, which = (b"", slice(None)) if joints is None else (joints.tobytes(), joints)
+        history = self._histories.pop(key, None) or (which, deque(maxlen=_STATES))
+        self._histories[key] = history
+        if len(self._histories) > MOST_LISTS:
+            del self._histories[next(iter(self._histories))]
+        self._newest, (_, states) = q.copy(), history
+        newest = states[-1][0] if states else -np.inf
         if stamp <= newest - CLOCK_SECONDS or stamp > newest + CLOCK_SECONDS:
-            self._states.clear()
+            states.clear()
         elif stamp <= newest:
             return
-        self._states.append((stamp, q.copy()))
+        states.append((stamp, self._newest[which]))
 
     def at(self, stamp: float) -> np.ndarray | None:
-        """Positions (joints,) at ``stamp``, interpolated linearly between two joint states.
+        """Positions (nq,) at ``stamp``, interpolated linearly between two joint states.
 
-        The newest positions for a later stamp; None if they are unknown or too long ago.
+        The newest positions for a later stamp, and of joints without stamps; None if they are
+        unknown or too long ago.
         """
-        states = list(self._states)
-        after = bisect_left(states, stamp, key=itemgetter(0))
-        if not states or after == 0 and stamp < states[0][0]:
-            return None
-        if after == len(states) or states[after][0] == stamp:
-            at_stamp = states[min(after, len(states) - 1)][1]
-        else:
-            (begin, low), (end, high) = states[after - 1], states[after]
-            share = (stamp - begin) / (end - begin)
-            at_stamp = (1.0 - share) * low + share * high
-        return None if np.isnan(at_stamp).any() else at_stamp
+        q = self._newest.copy()
+        for which, _ in self._histories.values():
+            q[which] = np.nan
+        for which, states in self._histories.values():
+            if (there := _at(list(states), stamp)) is not None:
+                q[which] = there
+        return None if self.is_empty or np.isnan(q).any() else q
+
+
+def _at(states: list[tuple[float, np.ndarray]], stamp: float) -> np.ndarray | None:
+    """Positions at ``stamp`` of joints with these positions by stamp; None before the first."""
+    after = bisect_left(states, stamp, key=itemgetter(0))
+    if after == 0 and stamp < states[0][0]:
+        return None
+    if after == len(states) or states[after][0] == stamp:
+        return states[min(after, len(states) - 1)][1]
+    (begin, low), (end, high) = states[after - 1], states[after]
+    share = (stamp - begin) / (end - begin)
+    return (1.0 - share) * low + share * high

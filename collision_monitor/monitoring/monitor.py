@@ -303,7 +303,7 @@ class Monitor:
         if not buffer.missing():
             self._positions.update(message.positions, buffer.q, now, self.watchdogs.faults)
         if message.stamp > 0.0:
-            self.history.add(message.stamp, buffer.q)
+            self.history.add(message.stamp, buffer.q, buffer.joints)
         if buffer.conflict_until > now:
             self.watchdogs.report_conflict(buffer.conflict(now), buffer.conflict_until)
         if buffer.behind > 0.0:

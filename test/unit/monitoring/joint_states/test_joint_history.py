@@ -287,6 +287,21 @@ def test_it_is_on_the_line_between_two_joint_states(steps, values, share):
     np.testing.assert_allclose(history.at(stamp), expected, atol=1e-4)
 
 
+def test_a_slow_publisher_is_on_its_line_though_a_fast_one_reports_in_between():
+    """A camera on a neck that is published at 10 Hz, beside an arm at 500 Hz."""
+    monitor = Monitor(CollisionModel.from_urdf(chain(4)), behaviour=None, joint_state_timeout=0.0)
+    begin = 100.0
+    for k in range(500):
+        now = begin + 0.002 * k
+        monitor.update(["j2", "j3"], [0.1, 0.002 * k], now, stamp=now)
+        if k % 50 == 25:
+            monitor.update(["j1"], [now - begin], now, stamp=now)
+    for passed in (0.1, 0.349, 0.731):
+        there = monitor.history.at(begin + passed)
+        np.testing.assert_allclose(there, [passed, 0.1, passed], atol=1e-9)
+    assert monitor.history.at(begin + 0.04) is None  # the neck is not known before 0.05 s
+
+
 def test_what_is_newer_is_the_newest_and_what_is_older_is_not_known():
     history = JointHistory()
     assert history.at(5.0) is None and history.is_empty
