@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,16 @@ from collision_monitor.common.files import read_bounded
 from collision_monitor.common.limits import LARGEST_FILE, SMALLEST, range_problem
 from collision_monitor.errors import CollisionMonitorError, MeshError
 from collision_monitor.geometry.mesh_dae import read_dae
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers, from 1: only newlines and carriage returns end them.
+
+    The lines of a str also end at other characters, which names in files may contain.
+    """
+    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), 1):
+        yield number, line.decode("utf-8", "replace")
+
 
 # -- Wavefront OBJ files: vertices and faces --
 #
@@ -42,10 +52,10 @@ def read_obj(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """
     if b"\0" in data:
         raise ValueError("binary data or UTF-16, not an OBJ file in UTF-8")
-    text = data.decode("utf-8-sig", "replace").replace("\\\r\n", " ").replace("\\\n", " ")
+    data = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ")
     vertices: list[list[float]] = []
     triangles: list[tuple[int, int, int]] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in _lines(data):
         words = line.split("#", 1)[0].split()
         if not words:
             continue
@@ -104,7 +114,7 @@ def read_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
         parsed = load_stl_binary(io.BytesIO(data))
         vertices = np.array(parsed.get("vertices", ()), dtype=float).reshape(-1, 3)
     elif text.lstrip()[:5].lower() == b"solid" and b"facet" in text[:4096].lower():
-        vertices = _read_ascii(text.decode("latin-1"))
+        vertices = _read_ascii(data)
     elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ValueError("text in UTF-16; save the ASCII STL in UTF-8")
     elif count < 0:
@@ -117,11 +127,11 @@ def read_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     return vertices, np.arange(len(vertices)).reshape(-1, 3)
 
 
-def _read_ascii(text: str) -> np.ndarray:
+def _read_ascii(data: bytes) -> np.ndarray:
     vertices: list[tuple[float, float, float]] = []
     corners = None  # vertices seen in the open facet, None outside of one
     open_solid = False
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in _lines(data):
         words = line.split()
         if not words:
             continue

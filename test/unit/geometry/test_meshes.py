@@ -94,6 +94,9 @@ GOOD = {
     "windows.stl": ascii_stl().replace("\n", "\r\n"),
     "shouting.stl": ascii_stl().upper(),
     "words.stl": ascii_stl(name="facet vertex endsolid"),
+    "names.stl": ascii_stl(name="Åsgård \x85 \u2028 arm"),  # some end a line of a str
+    "latin.stl": ascii_stl(name="Teil \x85 Fuß").encode("latin-1"),
+    "names.obj": "o Åsgård \x85 arm\n# a \u2028 b \x0c c\n" + OBJ,
     "halves.stl": ascii_stl(TETRAHEDRON[FACES][:2]) + ascii_stl(TETRAHEDRON[FACES][2:], "b"),
     "plain.obj": OBJ,
     "windows.obj": OBJ.replace("\n", "\r\n"),
