@@ -35,6 +35,21 @@ def require_length(margin: float) -> None:
         raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
 
 
+def plain_array(values: Any, what: str) -> np.ndarray:
+    """``values`` as numbers in the one kind of array that kernels are compiled for.
+
+    Raises:
+        ConfigurationError: they are not numbers; ``what`` they are begins the message.
+    """
+    if type(values) is np.ndarray and values.dtype is _FLOAT and values.flags.carray:
+        return values  # the usual case; the code below would take as long as a small query
+    try:
+        # Also a copy of one that is read-only: kernels would be compiled for it.
+        return np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"{what} is not an array of numbers: {error}") from None
+
+
 def _refusal(
     robot: str, joint_names: Sequence[str], link_names: Sequence[str],
     unmonitored: Sequence[UnmonitoredPair], code: int, q: Sequence[float] | np.ndarray,
@@ -91,14 +106,7 @@ class LeafQueries:
         Raises:
             ConfigurationError: it has another shape, or is not of numbers.
         """
-        shape = (len(self.joint_names),)
-        if type(q) is np.ndarray and q.dtype is _FLOAT and q.shape == shape and q.flags.carray:
-            return q  # the usual case; the code below would take as long as a small query
-        try:
-            # Kernels are for one kind of array: for one that is read-only they would be compiled.
-            q = np.ascontiguousarray(np.array(q, dtype=np.float64))
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"q is not an array of numbers: {error}") from None
+        q, shape = plain_array(q, "q"), (len(self.joint_names),)
         if q.shape != shape:
             raise ConfigurationError(
                 f"q has shape {q.shape}, but '{self.name}' has {len(self.joint_names)} joints: "
@@ -107,10 +115,7 @@ class LeafQueries:
         return q
 
     def _configurations(self, configurations: np.ndarray) -> np.ndarray:
-        try:
-            configurations = np.ascontiguousarray(configurations, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"not an array of configurations: {error}") from None
+        configurations = plain_array(configurations, "a batch of configurations")
         if configurations.ndim != 2 or configurations.shape[1] != len(self.joint_names):
             raise ConfigurationError(
                 f"configurations have shape {configurations.shape}, not "
@@ -172,7 +177,7 @@ class LeafQueries:
         self, configurations: np.ndarray, which: np.ndarray | slice = slice(None)
     ) -> np.ndarray:
         """Distances (N, k) of pairs by index (k,), by default all, metres."""
-        pairs = self.pair_links[which]
+        configurations, pairs = self._configurations(configurations), self.pair_links[which]
         out = np.empty((len(configurations), len(pairs)))
         self._raise_for_row(
             query.pair_distances(*self.packed, configurations, pairs, out), configurations
@@ -222,6 +227,7 @@ class LeafQueries:
 
     def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
         """Share (pairs,) of configurations with leaves nearer than ``margin``, by the tree."""
+        configurations = self._configurations(configurations)
         table, hits = self.pair_table(), np.zeros(len(self.pair_links))
         for q in configurations:
             check_time("selecting pairs")

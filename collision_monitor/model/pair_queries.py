@@ -158,9 +158,14 @@ class PairQueries(LeafQueries):
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
-        return self._exact_distance().bound(
-            self.configuration(q), pairs, leaves, within, loose, near, seconds
-        )
+        q, pairs = self.configuration(q), self._known(pairs)
+        return self._exact_distance().bound(q, pairs, leaves, within, loose, near, seconds)
+
+    def _known(self, pairs: np.ndarray) -> np.ndarray:
+        """``pairs`` (k,) by index; IndexError for one that does not exist: kernels do not check."""
+        pairs = np.ascontiguousarray(pairs, dtype=np.int64)
+        self.pair_links.take(pairs, axis=0)
+        return pairs
 
     def prepare_exact(self, crossings: bool = False) -> None:
         """Build the hierarchies over all triangles and compile the exact queries.
@@ -230,7 +235,6 @@ class PairQueries(LeafQueries):
 
         A distance that is not below ``limit`` may be any number from there on.
         """
-        pairs = np.asarray(pairs, dtype=np.int64)
         return self.surface_points(q, pairs, np.full(len(pairs), limit))[0]
 
     def surface_points(
@@ -244,7 +248,7 @@ class PairQueries(LeafQueries):
         most, with points that are not quite the nearest: this is faster. Points are only valid for
         distances above 0 and below their limit.
         """
-        q = self.configuration(q)
+        q, pairs = self.configuration(q), self._known(pairs)
         return self._exact_distance().points(q, pairs, limits, enough)
 
     def exact_arrays(self) -> tuple[np.ndarray, ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
 
 import numpy as np
@@ -175,8 +175,10 @@ class LiveScene:
         """
         geometry = _geometry_of(name, shape, self.bounds.leaves_per_object)
         link = self.model.root if link is None else link
-        pose = np.array(pose, dtype=float)
+        pose = _numbers(name, "pose", pose)
         _require_placed(name, link, pose, touch, self.model)
+        if math.isnan(expires):
+            raise LiveSceneError(f"{name}: expires: {expires!r} is not a time in seconds")
         _require_leaves(name, geometry.rows)
         if geometry.part_count > len(geometry.rows):
             raise LiveSceneError(
@@ -223,9 +225,9 @@ class LiveScene:
         Raises:
             LiveSceneError: there is no such object, or the pose is invalid.
         """
-        obj = self._find(name)
+        obj, pose = self._find(name), _numbers(name, "pose", pose)
         _require_placed(name, obj.link, pose, (), self.model)
-        obj.pose = np.array(pose, dtype=float)
+        obj.pose = pose
         self._write(obj)
 
     def remove(self, name: str) -> bool:
@@ -237,7 +239,13 @@ class LiveScene:
         return True
 
     def clear(self, names: Collection[str] | None = None) -> None:
-        """Remove all objects, or those of these names."""
+        """Remove all objects, or those of these names.
+
+        Raises:
+            LiveSceneError: ``names`` is a text instead of several.
+        """
+        if isinstance(names, str):
+            raise LiveSceneError(f"clear: {names!r} is not a list of names")
         for name in list(self.objects) if names is None else names:
             self.remove(name)
 
@@ -285,6 +293,7 @@ class LiveScene:
         Raises:
             LiveSceneError: more than ``bounds.voxels`` balls, or a value that is not finite.
         """
+        balls = _numbers(CLOUD, "balls", balls)
         if not len(balls):
             self.remove(CLOUD)
             return
@@ -329,9 +338,9 @@ class LiveScene:
         leaves.
 
         Raises:
-            ConfigurationError: q has a value that is not finite.
+            ConfigurationError: q has the wrong shape or a value that is not finite.
         """
-        leaves = self._packed.room.model_leaves
+        leaves, q = self._packed.room.model_leaves, self.model.configuration(q)
         if exact:
             try:
                 nearest = self._exact_distance().queries.nearest(q, any_contact=True)
@@ -361,13 +370,14 @@ class LiveScene:
         seconds: float = 0.0,
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
-        return self._exact_distance().queries.bound(q, pairs, leaves, within, loose, near, seconds)
+        q, queries = self.model.configuration(q), self._exact_distance().queries
+        return queries.bound(q, pairs, leaves, within, loose, near, seconds)
 
     def surface_points(
         self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Like `CollisionModel.surface_points`, for pairs of ``pair_table``."""
-        return self._exact_distance().queries.points(q, pairs, limits)
+        return self._exact_distance().queries.points(self.model.configuration(q), pairs, limits)
 
     def path_arrays(self) -> tuple[np.ndarray, ...]:
         """First arguments of kernels of `mesh_distance.nearest_query`, for distances on a path."""
@@ -377,8 +387,11 @@ class LiveScene:
         """Signed distances (len(pairs),) at ``q`` (nq,), metres, in the order of ``pairs``.
 
         Distances up to ``within`` metres are exact, unless shapes touch; see `LiveScene`.
+
+        Raises:
+            ConfigurationError: q has the wrong shape or a value that is not finite.
         """
-        numbers = self._pair_numbers()
+        q, numbers = self.model.configuration(q), self._pair_numbers()
         out = np.empty((1, len(numbers)))
         if not len(numbers):
             return out[0]
@@ -418,13 +431,21 @@ def _geometry_of(
     if isinstance(shape, ObjectGeometry):
         return shape
     if not isinstance(shape, Shape):
-        return ObjectGeometry.of_leaves(np.ascontiguousarray(shape, dtype=float))
+        return ObjectGeometry.of_leaves(_numbers(name, "leaves", shape))
     if problem := size_problem(shape) or pose_problem(shape.pose):
         raise LiveSceneError(f"{name}: its {problem}")
     try:
         return ObjectGeometry.of_shape(shape, most)
     except FitError as error:
         raise LiveSceneError(f"{name}: {error}") from None
+
+
+def _numbers(name: str, what: str, values: Any) -> np.ndarray:
+    """A copy of ``values`` as an array of numbers."""
+    try:
+        return np.array(values, dtype=float, order="C")
+    except (TypeError, ValueError) as error:
+        raise LiveSceneError(f"{name}: its {what}: {error}") from None
 
 
 def _require_leaves(name: str, leaves: np.ndarray) -> None:

@@ -8,6 +8,7 @@ from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
+from collision_monitor.hierarchy import query
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,18 @@ def test_lists_and_other_types_of_numbers_are_configurations_too(model):
     assert model.min_distances([[0.1, 0, 1, 0]])[0] == expected
 
 
+def test_arrays_that_are_read_only_compile_nothing(model):
+    rows = model.random_configurations(3)
+    calls = model.min_distances, model.is_clear, model.pair_distances
+    expected = [call(rows) for call in calls]
+    rows.flags.writeable = False
+    kernels = query.min_distances, query.clear_rows, query.pair_distances
+    compiled = [len(kernel.signatures) for kernel in kernels]
+    for call, values in zip(calls, expected, strict=True):
+        np.testing.assert_array_equal(call(rows), values)
+    assert [len(kernel.signatures) for kernel in kernels] == compiled
+
+
 @pytest.mark.parametrize(
     ("q", "says"),
     [
@@ -104,9 +117,21 @@ def test_a_bad_configuration_is_named(model, q, says):
 
 
 def test_the_shape_of_a_batch_is_checked(model):
-    with pytest.raises(ConfigurationError, match=r"\(N, 4\)"):
-        model.min_distances(np.zeros((5, 3)))
+    for rows in (np.zeros((5, 3)), np.zeros(4), []):
+        for call in (model.min_distances, model.pair_distances, lambda r: model.near_shares(r, 0)):
+            with pytest.raises(ConfigurationError, match=r"\(N, 4\)"):
+                call(rows)
     assert model.min_distances(np.empty((0, 4))).shape == (0,)
+
+
+def test_a_pair_that_does_not_exist_is_named(model):
+    q = np.zeros(4)
+    for call in (
+        lambda pairs: model.surface_distances(q, pairs),
+        lambda pairs: model.exact_bounds(q, pairs, [0.1], 1.0),
+    ):
+        with pytest.raises(IndexError, match="1000000"):
+            call([1_000_000])
 
 
 def test_a_model_without_pairs_loads_but_refuses_to_say_clear():

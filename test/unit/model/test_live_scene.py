@@ -440,6 +440,9 @@ def test_too_many_objects_are_an_error_and_nothing_is_dropped(live):
         (("x", Shape("cone", np.eye(4), (0.1, 0.4))), "kind 'cone' is not supported"),
         (("x", Shape("sphere", np.eye(4), (0.1,)), None, np.eye(3)), r"not \(4, 4\)"),
         (("x", BALL, None, np.eye(4), "wrist_3_link"), "not a list of names"),
+        (("x", BALL, None, np.eye(4), (), np.nan), "expires: nan is not a time"),
+        (("x", [[0.0] * 7, [0.0]]), "its leaves: "),
+        (("x", BALL, None, "nowhere"), "its pose: "),
     ],
 )
 def test_what_cannot_be_taken_is_refused_with_the_reason(live, arguments, why):
@@ -449,6 +452,35 @@ def test_what_cannot_be_taken_is_refused_with_the_reason(live, arguments, why):
     with pytest.raises(LiveSceneError, match="no such object"):
         live.move("x", np.eye(4))
     assert live.remove("x") is False
+
+
+def test_a_configuration_of_any_kind_counts_in_full_or_is_refused(live):
+    live.add("x", BALL, None, at(0.0, 0.0, 1.5))
+    q = np.array([0.4, -1.0, 0.8, 0.1, 0.5, 0.2])
+    pairs = np.array([live.pair_table[live.row_of("x"), live.row_of("wrist_3_link")]])
+    asked = {
+        "distance": lambda q: live.distance(q).distance,
+        "exact distance": lambda q: live.distance(q, exact=True).distance,
+        "distances": lambda q: live.distances(q, within=np.inf),
+        "bounds": lambda q: live.exact_bounds(q, pairs, np.zeros(1), np.inf),
+        "points": lambda q: live.surface_points(q, pairs, np.array([np.inf]))[0],
+    }
+    expected = {name: ask(q) for name, ask in asked.items()}
+    for name, ask in asked.items():
+        assert ask(q.tolist()) == pytest.approx(expected[name]), name
+        for wrong in (q[:3], np.append(q, 0.0), q[None]):
+            with pytest.raises(ConfigurationError, match="6 joints"):
+                ask(wrong)
+
+
+def test_poses_balls_and_names_are_read_as_they_are_meant(live):
+    live.add("x", BALL, None, at(0.0, 0.0, 1.5).tolist())
+    live.move("x", at(0.0, 0.0, 2.0).tolist())
+    np.testing.assert_allclose(live.objects["x"].pose, at(0.0, 0.0, 2.0))
+    live.set_cloud([[1.0, 0.0, 0.0, 0.1]])
+    with pytest.raises(LiveSceneError, match="'x' is not a list of names"):
+        live.clear("x")
+    assert set(live.objects) == {"x", CLOUD}
 
 
 @pytest.mark.parametrize("kind", ["box", "mesh"])
