@@ -139,38 +139,37 @@ class ClearanceSeries:
 
 
 def _series(
-    scanner: Scanner, by_shapes: ShapeScanner | None, request: ScanRequest,
+    scanner: Scanner, by_shapes: ShapeScanner | None, request: ScanRequest, exact: bool,
     exact_pairs: Sequence[int],
 ) -> ClearanceSeries:  # fmt: skip
-    """The clearance of all pairs over the motion; by shapes where leaves do not do, if wanted."""
+    """The clearance of all pairs over the motion.
+
+    By shapes of ``exact_pairs``, and, if ``exact``, where leaves do not do.
+    """
     schedule, pairs, scan = request.schedule, scanner.model.pairs, scanner.scan(request)
-    exact = np.zeros(len(pairs), dtype=bool)
-    if by_shapes is not None:
-        exact = scan.lows.min(axis=0) < request.limits.max(axis=1)
-        exact[np.asarray(exact_pairs, dtype=int)] = True
-        columns = np.flatnonzero(exact)
-        if len(columns):
-            scan.put(
-                columns, by_shapes.scan(replace(request, pairs=columns), scan.lows[:, columns])
-            )
+    by_shape = exact & (scan.lows.min(axis=0) < request.limits.max(axis=1))
+    by_shape[list(exact_pairs)] = True
+    columns = np.flatnonzero(by_shape)
+    if len(columns):
+        scan.put(columns, by_shapes.scan(replace(request, pairs=columns), scan.lows[:, columns]))
     minima = []
     for pair, (time, leaves) in enumerate(
         zip(scan.times.tolist(), scan.leaves.tolist(), strict=True)
     ):
         q = schedule.configuration(time)
-        if exact[pair]:
+        if by_shape[pair]:
             points = by_shapes.measure(q, pair)[1]
         else:
             points = np.array(witness(*scanner.arrays, q, *leaves)[1:7]).reshape(2, 3)
         lower, distance = float(scan.lows[:, pair].min()), float(scan.best[pair])
         minima.append(
             PairClearance(
-                pairs[pair], lower, distance, time, q, points, tuple(leaves), bool(exact[pair])
+                pairs[pair], lower, distance, time, q, points, tuple(leaves), bool(by_shape[pair])
             )
         )
     minima.sort(key=lambda minimum: (minimum.distance, minimum.lower))
     return ClearanceSeries(
-        tuple(pairs), request.edges, scan.lows, scan.ups, scan.when, scan.doubts, exact,
+        tuple(pairs), request.edges, scan.lows, scan.ups, scan.when, scan.doubts, by_shape,
         request.limits, tuple(minima), tuple(scanner.model.joint_names),
         tuple(scan.looks.tolist()),
     )  # fmt: skip
@@ -254,11 +253,11 @@ def check_clearance(
     if bins < 1:
         raise ConfigurationError(f"bins: {bins!r} is not a number of 1 or more")
     limits, scanner = pair_limits(model, thresholds), Scanner(model, progress)
-    by_shapes = ShapeScanner(model, progress) if exact else None
+    by_shapes = ShapeScanner(model, progress) if exact or len(exact_pairs) else None
     schedule = Schedule(model, motion, held)
     precision = Precision(accuracy, _SHARE, _BIN_SHARE, resolution)
     request = ScanRequest(schedule, schedule.bins(bins), limits, precision, threads=threads)
-    series = _series(scanner, by_shapes, request, exact_pairs)
+    series = _series(scanner, by_shapes, request, exact, exact_pairs)
     moved = moved_relatively(model, schedule.moving())
     rank = {pair: k for k, pair in enumerate(series.pairs)}
     violations = []

@@ -142,6 +142,9 @@ def test_exact_pairs_are_told_as_such_and_bound_from_both_sides():
             assert np.linalg.norm(gap) == pytest.approx(minimum.distance)
     texts = {v.subject: v.text for v in found.violations if v.code is Code.COLLISION}
     assert all("between meshes" in text for text in texts.values())
+    for pairs in ([3], np.arange(len(model.pairs)) == 3):
+        chosen = check_clearance(model, motion, exact_pairs=pairs, bins=3).series.exact
+        assert np.flatnonzero(chosen).tolist() == [3]
 
 
 def test_what_cannot_be_checked_is_an_error():
