@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import fnmatch
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -99,7 +98,7 @@ def on_robot(
         motion: of some joints.
         robot: the robot that owns the joints.
         where: prefix of messages, such as the file.
-        held: positions of joints, radians or metres.
+        held: positions of independent joints within their limits, radians or metres.
         ignored: names of joints that are not the robot's, with ``*`` and ``?`` as wildcards.
         elsewhere: joints moved by another motion: holding them here raises no warning.
         start: positions of independent joints as the motion starts, radians or metres.
@@ -112,7 +111,8 @@ def on_robot(
     joints = robot.joint_named
     independent = [joint for joint in robot.joints if joint.moves and joint.mimic is None]
     names = tuple(joint.name for joint in independent)
-    held = _held(held or {}, joints, names, robot, where)
+    held = _held(held or {}, joints, names, robot, f"{where}: held (--q)")
+    start = _held(start or {}, joints, names, robot, f"{where}: held", within_limits=False)
     named = _columns_by_joint(motion, joints, robot, where, ignored)
     warnings = [
         _fixed_joint_warning(motion, column, joints[name], where)
@@ -126,7 +126,6 @@ def on_robot(
         )
     if both := moved.keys() & held.keys():
         raise MotionError(f"{where}: held (--q): {_quoted(sorted(both))}: also moved by the motion")
-    start = dict(start or {})
     rest = {joint.name: joint.rest for joint in independent} | start | held
     unasked = [
         f"{name} at {rest[name]:g}"
@@ -254,22 +253,24 @@ def _held(
     independent: Collection[str],
     robot: Robot,
     where: str,
+    within_limits: bool = True,
 ) -> dict[str, float]:
+    """Positions of joints that are ``independent``; MotionError for others, and for no numbers."""
     for name, value in held.items():
         if name not in joints:
-            raise MotionError(f"{where}: held (--q): robot {robot.name!r} has no joint {name!r}")
+            raise MotionError(f"{where}: robot {robot.name!r} has no joint {name!r}")
         if name not in independent:
             reason = "follows another" if joints[name].moves else "does not move"
-            raise MotionError(f"{where}: held (--q): joint {name!r} {reason}")
+            raise MotionError(f"{where}: joint {name!r} {reason}")
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            raise MotionError(f"{where}: held (--q): {value!r} for {name!r} is not a number")
+            raise MotionError(f"{where}: {value!r} for {name!r} is not a number")
         joint = joints[name]
         low, high = joint.lower - ROUNDING, joint.upper + ROUNDING
-        within = math.isfinite(value) if joint.kind == "continuous" else low <= value <= high
-        if not within:
+        if joint.kind == "continuous" or not within_limits:
+            low, high = -LARGEST_OF_JOINT, LARGEST_OF_JOINT
+        if not low <= value <= high:
             raise MotionError(
-                f"{where}: held (--q): {name} at {value:g} is beyond its limits {joint.lower:g} to "
-                f"{joint.upper:g}"
+                f"{where}: {name} at {value:g} is beyond its limits {low:g} to {high:g}"
             )
     return {name: float(value) for name, value in held.items()}
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -88,17 +89,18 @@ def write_motion(path: str | os.PathLike, motion: Motion) -> None:
     CSV is lossless; YAML keeps times to the nanosecond. The file is written atomically.
 
     Raises:
-        MotionError: a value is not finite, a time does not fit into the message, or the file
-            cannot be written.
+        MotionError: it is none that can be read again: there is no point, shapes differ, times do
+            not increase, values are not finite, or a time does not fit into the message; or the
+            file cannot be written.
     """
     path = Path(path)
-    if not (np.isfinite(motion.times).all() and np.isfinite(motion.positions).all()):
-        raise MotionError(f"{path}: is not written: the motion has values that are not finite")
     to_text = yaml_text if path.suffix.lower() in YAML_SUFFIXES else csv_text
     try:
-        text = to_text(motion.joint_names, motion.times, motion.positions)
-        write_text(path, text)
-    except MotionError as error:
+        times = numbers("times", motion.times)
+        positions = numbers("positions", motion.positions)
+        check_points(motion.joint_names, times, positions)
+        write_text(path, to_text(motion.joint_names, times, positions))
+    except (MotionError, TrajectoryError) as error:
         raise MotionError(f"{path}: {error}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -201,14 +203,13 @@ class Trajectory:
             accelerations: (n, joints) rad/s^2 or m/s^2, or None.
 
         Raises:
-            TrajectoryError: there is no point, shapes differ, times do not increase, values are
-                not finite, or accelerations are given without velocities.
+            TrajectoryError: there is no point, shapes differ, times do not increase, values are no
+                finite numbers, or accelerations are given without velocities.
         """
-        times = np.asarray(times, dtype=float)
-        tables = [np.asarray(positions, dtype=float)]
-        for part in (velocities, accelerations):
+        times, tables = numbers("times", times), [numbers("positions", positions)]
+        for what, part in (("velocities", velocities), ("accelerations", accelerations)):
             missing = np.full(tables[0].shape, np.nan)
-            tables.append(missing if part is None else np.asarray(part, dtype=float))
+            tables.append(missing if part is None else numbers(what, part))
         check_points(joint_names, times, *tables)
         times = times - times[0]
         if len(times) == 1:  # a single point: at rest
@@ -264,6 +265,14 @@ def _coefficients(steps: np.ndarray, p: np.ndarray, v: np.ndarray, a: np.ndarray
         left, right = ([part[end][chosen] for part in parts] for end in (slice(-1), slice(1, None)))
         out[-2 * len(parts) :, chosen] = hermite(steps[chosen], left, right)
     return out if with_a.any() else out[2:]
+
+
+def numbers(what: str, values: Any) -> np.ndarray:
+    """``values`` as an array of numbers; TrajectoryError if they are ragged, or no numbers."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TrajectoryError(f"{what} are not an array of numbers: {error}") from None
 
 
 def check_points(joint_names: Sequence[str], times: np.ndarray, *tables: np.ndarray) -> None:

@@ -47,7 +47,11 @@ _KEYS = {"has_position_limits", "min_position", "max_position"}.union(
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Limits of one joint, in rad or m, seconds, and N m or N; infinite where there is none."""
+    """Limits of one joint, in rad or m, seconds, and N m or N; infinite where there is none.
+
+    Raises:
+        JointLimitsError: one is not a number: no motion would exceed it.
+    """
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -55,6 +59,12 @@ class JointLimits:
     acceleration: float = math.inf
     jerk: float = math.inf
     effort: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Reject NaN."""
+        for name, value in vars(self).items():
+            if math.isnan(value):
+                raise JointLimitsError(f"{name}: {value} is no limit; {math.inf} is none")
 
     def tightened(self, other: JointLimits) -> JointLimits:
         """The tighter of both, limit by limit; ``lower`` may come out above ``upper``."""

@@ -16,7 +16,7 @@ import numpy as np
 from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import closest, shortened, time_text
 from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
-from collision_monitor.motion.trajectory import NANO, Motion, check_points
+from collision_monitor.motion.trajectory import NANO, Motion, check_points, numbers
 from collision_monitor.robot.angles import TURN, limits_beside
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint
@@ -38,13 +38,11 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
     """
     names = tuple(motion.joint_names)
     try:
-        times = np.array(motion.times, dtype=float)
-        positions = np.array(motion.positions, dtype=float)
+        times = numbers("times", motion.times).copy()
+        positions = numbers("positions", motion.positions).copy()
         check_points(names, times, positions)
     except TrajectoryError as error:
         raise MotionError(str(error)) from None
-    except (TypeError, ValueError) as error:
-        raise MotionError(f"times and positions are not arrays of numbers: {error}") from None
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise MotionError(f"the motion names '{twice[0]}' twice")

@@ -29,7 +29,7 @@ from scipy.optimize import brentq
 
 from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import closest
-from collision_monitor.errors import TrajectoryError
+from collision_monitor.errors import JointLimitsError, TrajectoryError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.samples import LONGEST_STEP
 from collision_monitor.motion.trajectory import Trajectory
@@ -318,8 +318,14 @@ def check_joint_limits(
 
     Raises:
         TrajectoryError: an unknown joint.
+        JointLimitsError: ``limits`` name an unknown joint.
     """
     limits = urdf_limits(robot) if limits is None else limits
+    if unknown := [name for name in limits if name not in robot.joint_named]:
+        raise JointLimitsError(
+            f"limits: robot {robot.name!r} has no joint {unknown[0]!r}; it has "
+            f"{closest(unknown[0], robot.joint_named)}"
+        )
     trajectory = with_followers(trajectory, robot)
     joint_limits = _at_start(trajectory, robot, limits)
     steps = steps_of(trajectory, from_rest)

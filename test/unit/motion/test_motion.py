@@ -101,9 +101,28 @@ def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".yaml"])
-def test_a_motion_that_is_not_finite_is_not_written(tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("times", "positions", "why"),
+    [
+        ([np.nan], [[0.0]], "not finite"),
+        ([0.0], [[np.inf]], "not finite"),
+        ([0.0, 1.0], [[0.0] * 3] * 2, r"positions have shape \(2, 3\), not \(2, 1\)"),
+        ([1.0, 0.0], [[0.0]] * 2, "time of point 1 is 0 s, not after the 1 s"),
+        ([], np.empty((0, 1)), "at least one point"),
+        ([0.0, 1.0], [[0.0], [0.0, 1.0]], "positions are not an array of numbers"),
+    ],
+)
+def test_a_motion_that_could_not_be_read_again_is_not_written(
+    tmp_path, suffix, times, positions, why
+):
     path = tmp_path / f"motion{suffix}"
-    for times, positions in ((np.nan, 0.0), (0.0, np.inf)):
-        with pytest.raises(MotionError, match="not finite"):
-            write_motion(path, Motion(("a",), np.array([times]), np.array([[positions]])))
+    with pytest.raises(MotionError, match=f"motion{suffix}: .*{why}"):
+        write_motion(path, Motion(("a",), times, positions))
     assert not path.exists()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".yaml"])
+def test_a_motion_of_lists_is_written(tmp_path, suffix):
+    path = tmp_path / f"motion{suffix}"
+    write_motion(path, Motion(["a"], [0, 1], [[0], [0.5]]))
+    np.testing.assert_array_equal(read_motion(path).positions, [[0.0], [0.5]])

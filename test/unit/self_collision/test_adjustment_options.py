@@ -46,7 +46,7 @@ def changed(row, column, value):
         (Motion(JOINTS, MOTION.times[:9], MOTION.positions), r"shape \(63, 14\), not \(9, 14\)"),
         (Motion(JOINTS, MOTION.times[::-1], MOTION.positions), "time of point 1 is 61 s, not"),
         (Motion(JOINTS, np.nan * MOTION.times, MOTION.positions), "time of point 0 is not finite"),
-        (Motion(JOINTS, ["soon"], [["far"] * 14]), "not arrays of numbers"),
+        (Motion(JOINTS, ["soon"], [["far"] * 14]), "times are not an array of numbers"),
         (Motion(JOINTS, 1e-12 * MOTION.times, MOTION.positions), r"points \d+ and \d+ are 1e-12 s"),
         (Motion(JOINTS, 1e7 * MOTION.times, MOTION.positions), r"takes 6.2e\+08 s, more than the"),
     ],

@@ -63,6 +63,24 @@ def test_tables_and_trajectories_of_some_joints_are_verified_without_a_file():
 
 
 @pytest.mark.parametrize(
+    ("given", "settings", "reason"),
+    [
+        ({"held": {"elbow": 0.5}}, SETTINGS, "motion: held: robot 'toy' has no joint 'elbow'"),
+        ({"held": {"j2": np.nan}}, SETTINGS, "motion: held: j2 at nan is beyond"),
+        ({"held": {"j2": "0.5"}}, SETTINGS, "motion: held: '0.5' for 'j2' is not a number"),
+        ({"positions": [[0.0], [0.3, 0.2]]}, SETTINGS, "positions are not an array of numbers"),
+        ({"times": ["soon", "late"]}, SETTINGS, "times are not an array of numbers"),
+        ({}, Settings(limits={"j0": JointLimits(-1.0, 1.0)}), "limits: robot 'toy' has no joint"),
+    ],
+)
+def test_what_would_be_passed_over_is_named(given, settings, reason):
+    motion = {"times": [0.0, 1.0], "positions": [[0.0, 0.0], [0.3, 0.2]], **given}
+    result = verify(model(), Motion(("j3", "j1"), **motion), settings)
+    assert result.verdict is Verdict.NOT_CHECKED
+    assert result.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
     ("settings", "code"),
     [
         (Settings(limits={"j1": JointLimits(velocity=0.01)}, exact=False), Code.JOINT_VELOCITY),
@@ -75,9 +93,10 @@ def test_each_check_alone_makes_a_motion_unsafe(settings, code):
     assert {v.code for v in result.violations if not v.warning} == {code}
 
 
-def test_all_pairs_may_be_measured_by_their_shapes():
+@pytest.mark.parametrize("exact", [True, False])
+def test_all_pairs_may_be_measured_by_their_shapes(exact):
     given = motion((0.3, 0.3, 0.3))
-    found = verify(model(), given, Settings(every_pair_exact=True)).clearance
+    found = verify(model(), given, Settings(exact=exact, every_pair_exact=True)).clearance
     assert found.series.exact.all()
     assert not verify(model(), given, Settings()).clearance.series.exact.all()
     worst = found.series.minima[0]

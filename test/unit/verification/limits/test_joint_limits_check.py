@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.interpolate import PPoly
 from support.robots import toys
 
-from collision_monitor.errors import TrajectoryError
+from collision_monitor.errors import JointLimitsError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory, joined, own_knots
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.limits import JointLimits, urdf_limits
@@ -197,6 +197,15 @@ def test_what_the_robot_lacks_is_refused():
         check_joint_limits(Trajectory.through(("j9",), [0.0], [[0.0]]), CHAIN)
     with pytest.raises(TrajectoryError, match="'j1' appears twice"):
         check_joint_limits(Trajectory.through(("j1", "j1"), [0.0], [[0.0, 0.0]]), CHAIN)
+    with pytest.raises(JointLimitsError, match=r"no joint 'j9'; it has j[12], j[12]"):
+        still = Trajectory.through(("j1",), [0.0], [[0.0]])
+        check_joint_limits(still, CHAIN, {"j9": JointLimits(-1.0, 1.0)})
+
+
+@pytest.mark.parametrize("key", ["lower", "upper", "velocity", "acceleration", "jerk", "effort"])
+def test_a_limit_that_is_no_number_is_refused(key):
+    with pytest.raises(JointLimitsError, match=f"{key}: nan is no limit"):
+        JointLimits(**{key: math.nan})
 
 
 # -- steps of rates at knots, and what they are taken for --
