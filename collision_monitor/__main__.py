@@ -63,4 +63,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    if sys.stdout is not None:  # as of stderr: names of files may have bytes that are not UTF-8
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(main())

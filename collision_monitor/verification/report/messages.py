@@ -146,6 +146,9 @@ def junit(results: Sequence[Verification]) -> str:
     root = ElementTree.Element("testsuites")
     for result in results:
         root.append(_suite(result))
+    for element in root.iter():
+        element.text = element.text and _clean(element.text)
+        element.attrib.update({key: _clean(text) for key, text in element.attrib.items()})
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -154,18 +157,18 @@ def _suite(result: Verification) -> ElementTree.Element:
     suite = ElementTree.Element("testsuite", name=result.source, time=f"{result.seconds:.3f}")
     if result.verdict is Verdict.NOT_CHECKED:
         case = ElementTree.SubElement(suite, "testcase", classname=result.source, name="motion")
-        ElementTree.SubElement(case, "error", message=_clean(result.reason))
+        ElementTree.SubElement(case, "error", message=result.reason)
     for check in () if result.verdict is Verdict.NOT_CHECKED else result.checks:
         case = ElementTree.SubElement(suite, "testcase", classname=result.source, name=check.name)
         if check.skipped:
-            ElementTree.SubElement(case, "skipped", message=_clean(check.skipped))
+            ElementTree.SubElement(case, "skipped", message=check.skipped)
         _add_violations(case, check, result)
     for name, tag in (
         ("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")
     ):  # fmt: skip
         suite.set(name, str(len(list(suite.iter(tag)))))
     if result.notes:
-        ElementTree.SubElement(suite, "system-out").text = _clean("\n".join(result.notes))
+        ElementTree.SubElement(suite, "system-out").text = "\n".join(result.notes)
     return suite
 
 
@@ -173,11 +176,11 @@ def _add_violations(case: ElementTree.Element, check: Check, result: Verificatio
     """The failure with all violations that make the motion unsafe, and the warnings."""
     mine = [v for v in result.violations if v.code in check.codes]
     unsafe = [v for v in mine if not v.warning]
-    warnings = [_clean(sentence(v)) for v in mine if v.warning]
+    warnings = [sentence(v) for v in mine if v.warning]
     if unsafe:
-        kind, message = unsafe[0].code.value, _clean(sentence(unsafe[0]))
+        kind, message = unsafe[0].code.value, sentence(unsafe[0])
         failure = ElementTree.SubElement(case, "failure", type=kind, message=message)
-        failure.text = "\n".join(_clean(f"[{v.code.value}] {sentence(v)}") for v in unsafe)
+        failure.text = "\n".join(f"[{v.code.value}] {sentence(v)}" for v in unsafe)
     if warnings:
         ElementTree.SubElement(case, "system-out").text = "\n".join(warnings)
 

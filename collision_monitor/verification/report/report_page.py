@@ -335,7 +335,8 @@ def report(
         sections.append(torque_section(result.torques, result.measured))
     if result.measured is not None:
         sections.append(_measured_section(result, result.measured))
-    return _template("report_page.html").render(
+    return _page(
+        "report_page.html",
         result=result,
         look=_LOOKS[result.verdict],
         headline=headline(result),
@@ -392,15 +393,21 @@ def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:
         }
         for result, page in zip(results, pages, strict=True)
     ]
-    return _template("report_list.html").render(
-        motions=motions, look=_LOOKS[worst], summary=summary(results), made_at=_now(), number=value
-    )
+    return _page(
+        "report_list.html", motions=motions, look=_LOOKS[worst], summary=summary(results),
+        made_at=_now(), number=value,
+    )  # fmt: skip
 
 
 def require_report() -> None:
     """Raise MissingDependencyError if the packages for reports are not installed."""
     _template("report_page.html")
     figure_class(*NEED)
+
+
+def _page(template: str, **values: Any) -> str:
+    """A page that can be written in UTF-8: names of files may have other bytes."""
+    return _template(template).render(**values).encode("utf-8", "replace").decode()
 
 
 def _template(name: str) -> Any:

@@ -3,7 +3,9 @@
 """``verify`` on the command line: verdict, exit code, files."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -265,6 +267,19 @@ def test_a_fault_of_the_program_is_no_verdict(verify, monkeypatch):
     code, out, errors = verify("motions/a.csv")
     assert (code, out) == (2, "")
     assert "no room" in errors and "internal error" in errors
+
+
+def test_a_name_of_a_file_that_is_not_utf_8_changes_no_verdict(cell):
+    shutil.copyfile(cell / "motions/a.csv", os.fsencode(cell) + b"/\xe9.csv")
+    words = [b"verify", b"robot.urdf", b"\xe9.csv", b"--level", b"leaf"]
+    outputs = [b"--junit", b"j.xml", b"--report", b"r"]
+    command = [sys.executable, "-m", "collision_monitor", *words, *outputs]
+    strict = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(command, cwd=cell, env=strict, capture_output=True, timeout=900)
+    assert (done.returncode, done.stdout[:4]) == (0, b"Safe"), done.stderr
+    assert b"motion: \\udce9.csv" in done.stdout
+    assert ElementTree.parse(cell / "j.xml").getroot()[0].get("name") == "?.csv (CSV, 2 rows)"
+    assert "?.csv" in (cell / "r").read_text(encoding="utf-8")
 
 
 def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):

@@ -99,6 +99,6 @@ def test_safe_has_no_failure_and_unchecked_is_an_error():
     assert "no_joint" in bad.find("testcase/error").get("message")
 
 
-def test_control_characters_do_not_break_the_xml():
-    result = replace(safe(), source="a\x00b", notes=("\x1b[31mred",))
-    assert suites(replace(result, source="ab"))["ab"].find("system-out").text == "?[31mred"
+def test_control_characters_and_bytes_that_are_not_utf_8_do_not_break_the_xml():
+    result = replace(safe(), source="a\x00b\udce9", notes=("\x1b[31mred",))
+    assert suites(result)["a?b?"].find("system-out").text == "?[31mred"
