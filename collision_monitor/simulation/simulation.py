@@ -340,8 +340,11 @@ class Simulation:
         """Simulate ``steps`` time steps; ``scale``: speed scale of trajectories, 0 to 1.
 
         Raises:
+            ConfigurationError: ``scale`` is not from 0 to 1.
             SimulationError: the simulation is unstable.
         """
+        if not 0.0 <= scale <= 1.0:
+            raise ConfigurationError(f"scale: {scale!r} is not a number from 0 to 1")
         mujoco, model, data = self._mujoco, self.robot.model, self.data
         for _ in range(steps):
             before = data.time

@@ -109,6 +109,11 @@ def checked_command(
         checked_rows(field, rows, names) if any(map(len, rows)) else None
         for field, rows in (("velocities", velocities), ("accelerations", accelerations))
     ]
+    for field, rows in zip(("velocities", "accelerations"), rates, strict=True):
+        if rows is not None and len(rows) != len(table):
+            raise TrajectoryError(f"has {field} of {len(rows)} points, and {len(table)} points")
+    if start is not None and not math.isfinite(start):
+        raise TrajectoryError(f"is to start at {start} s; a finite time is needed")
     if rates[1] is not None and rates[0] is None:
         raise TrajectoryError("has accelerations without velocities: give both, or positions alone")
     return Command(names, clock, table, *rates, start)

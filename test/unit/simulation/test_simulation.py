@@ -86,6 +86,15 @@ def test_a_reset_puts_it_back_and_time_goes_on():
     assert np.abs(sim.q).max() < 1e-6
 
 
+@pytest.mark.parametrize("scale", [float("nan"), -0.5, 1.5])
+def test_a_speed_scale_that_is_none_moves_nothing(scale):
+    sim = Simulation.from_urdf(toys.chain(3))
+    sim.command(command(sim, np.ones(2), 1.0))
+    with pytest.raises(ConfigurationError, match="scale: .* is not a number from 0 to 1"):
+        sim.advance(100, scale)
+    assert (sim.time, sim.q.tolist()) == (0.0, [0.0, 0.0])
+
+
 def test_time_can_be_set_forward_and_never_back():
     sim = Simulation.from_urdf(toys.chain(3))
     sim.continue_from(5.0)

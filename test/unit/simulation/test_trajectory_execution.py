@@ -181,6 +181,8 @@ def test_a_good_one_comes_as_arrays():
         ({"times": (0.0,)}, "has 1 times for 2 points"),
         ({"velocities": ((), (1.0, 2.0))}, "point 0 has 0 velocities for 2 joints"),
         ({"accelerations": ((1.0, 1.0), (1.0, 1.0))}, "has accelerations without velocities"),
+        ({"velocities": ((1.0, 1.0),)}, "has velocities of 1 points, and 2 points"),
+        ({"start": math.nan}, "is to start at nan s"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_reason(changes, message):
