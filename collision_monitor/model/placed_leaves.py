@@ -16,7 +16,7 @@ from collision_monitor.mesh_distance.mesh_distance import ExactShapes, LinkShape
 from collision_monitor.robot.bodies import Bodies, axis_distances, link_poses
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.pairs import omitted_pairs, select_pairs
-from collision_monitor.robot.scene import Scene
+from collision_monitor.robot.scene import Scene, require_places
 from collision_monitor.robot.srdf import Semantics
 
 # Configurations in which approaches of links are sampled; fewer if that would take seconds.
@@ -51,7 +51,11 @@ class PlacedLeaves:
 
         ``given``: leaves of the robot's links; ``known``: their fits. Links in either are not
         fitted. ``hierarchy``: as of `CollisionModel.from_urdf`.
+
+        Raises:
+            SceneError: as `require_places`.
         """
+        require_places(scene, robot)
         self._bodies, self._links = bodies, frozenset(robot.links)
         self.carriers = {name: name for name in robot.links}
         self.carriers |= {obstacle.name: obstacle.link for obstacle in scene.obstacles}

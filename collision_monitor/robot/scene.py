@@ -72,7 +72,8 @@ from collision_monitor.errors import SceneError
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Link, Robot, Shape
 from collision_monitor.robot.packages import FileFinder
-from collision_monitor.robot.shape_kinds import KINDS
+from collision_monitor.robot.poses import pose_problem
+from collision_monitor.robot.shape_kinds import KINDS, size_problem
 from collision_monitor.robot.yaml_values import Entry, pose_of, read_yaml, shown
 
 logger = logging.getLogger(__name__)
@@ -90,11 +91,19 @@ class Obstacle:
     """A named shape fixed to a link; the shape's pose is in that link's frame.
 
     The link may be that of a joint of the scene, which has the joint's name.
+
+    Raises:
+        SceneError: the shape has no valid size or pose.
     """
 
     name: str
     link: str
     shape: Shape
+
+    def __post_init__(self) -> None:
+        """Check size and pose: a shape with NaN would be far from everything."""
+        if problem := size_problem(self.shape) or pose_problem(self.shape.pose):
+            raise SceneError(f"obstacle {self.name!r}: its {problem}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +113,20 @@ class Scene:
     obstacles: tuple[Obstacle, ...] = ()
     ignore: tuple[tuple[str, str], ...] = ()
     joints: tuple[Joint, ...] = ()
+
+
+def require_places(scene: Scene, robot: Robot) -> None:
+    """Raise SceneError for an obstacle without a name or a link of its own.
+
+    ``robot``: with the joints of the scene.
+    """
+    taken = set(robot.links)
+    for obstacle in scene.obstacles:
+        if obstacle.link not in robot.links:
+            raise SceneError(f"obstacle {obstacle.name!r}: there is no link {obstacle.link!r}")
+        if obstacle.name in taken:
+            raise SceneError(f"obstacle {obstacle.name!r}: a link or an obstacle has this name")
+        taken.add(obstacle.name)
 
 
 def mesh_files(robot: Robot, scene: Scene) -> frozenset[str]:

@@ -7,8 +7,9 @@ import pytest
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.errors import ConfigurationError, NothingToCheckError
+from collision_monitor.errors import ConfigurationError, NothingToCheckError, SceneError
 from collision_monitor.hierarchy import query
+from collision_monitor.robot import Obstacle, Scene, Shape
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +133,22 @@ def test_a_pair_that_does_not_exist_is_named(model):
     ):
         with pytest.raises(IndexError, match="1000000"):
             call([1_000_000])
+
+
+@pytest.mark.parametrize(
+    ("name", "on", "says"),
+    [
+        ("l2", "l0", "'l2': a link or an obstacle has this name"),  # it would replace the link
+        ("wall", "l0", "'wall': a link or an obstacle has this name"),
+        ("post", "l9", "'post': there is no link 'l9'"),
+    ],
+)
+def test_an_obstacle_has_a_name_and_a_link_of_its_own(model, name, on, says):
+    ball = Obstacle(name, on, Shape("sphere", np.eye(4), (0.1,)))
+    scene = Scene((*model.scene.obstacles, ball))
+    for load in (model.with_scene, lambda scene: CollisionModel(model.robot, scene=scene)):
+        with pytest.raises(SceneError, match=f"obstacle {says}"):
+            load(scene)
 
 
 def test_a_model_without_pairs_loads_but_refuses_to_say_clear():

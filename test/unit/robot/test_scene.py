@@ -11,7 +11,8 @@ from support.robots.toys import joint, link
 from support.robots.toys import robot as toy
 
 from collision_monitor.errors import SceneError
-from collision_monitor.robot.scene import load_scene
+from collision_monitor.robot.description import Shape
+from collision_monitor.robot.scene import Obstacle, load_scene
 from collision_monitor.robot.urdf import load_robot
 
 
@@ -206,6 +207,21 @@ def test_refused_with_the_keys_path(robot, written, name):
     assert message.startswith("cell.yaml: ")
     assert reason in message
     assert len(message) < 1000
+
+
+@pytest.mark.parametrize(
+    ("shape", "says"),
+    [
+        (Shape("sphere", np.eye(4), (math.nan,)), r"its size \(nan,\)"),
+        (Shape("box", np.eye(4), (-0.1, 0.1, 0.1)), "its size"),
+        (Shape("box", np.full((4, 4), math.nan), (0.1, 0.1, 0.1)), "its pose is not finite"),
+        (Shape("box", np.diag([2.0, 2.0, 2.0, 1.0]), (0.1, 0.1, 0.1)), "its pose is not a rigid"),
+        (Shape("cone", np.eye(4), (0.1, 0.1)), "its kind"),
+    ],
+)
+def test_an_obstacle_made_in_python_is_checked_too(shape, says):
+    with pytest.raises(SceneError, match=f"obstacle 'post': {says}"):
+        Obstacle("post", "base", shape)
 
 
 def test_syntax_error_names_the_line(robot, written):
