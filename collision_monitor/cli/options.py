@@ -89,7 +89,10 @@ def timed_motion(text: str) -> tuple[Path, float]:
     """Type of an option: path and start, seconds, of ``MOTION[@START]``."""
     path, _, when = text.rpartition("@") if "@" in text else (text, "", "0")
     try:
-        return Path(input_path(path)), float(when)
+        start = float(when)
+        if not math.isfinite(start):
+            raise ValueError
+        return Path(input_path(path)), start
     except ValueError:
         hint = "; verify each start by itself" if ".." in when else ""
         raise argparse.ArgumentTypeError(

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from collision_monitor.__main__ import main
-from collision_monitor.cli.options import output_path, png_path
+from collision_monitor.cli.options import output_path, png_path, timed_motion
 
 
 @pytest.mark.parametrize("check", [output_path, png_path])
@@ -21,6 +21,12 @@ def test_a_path_that_can_be_written_comes_back_and_nothing_is_made(check, tmp_pa
     assert str(check("here.png")) == "here.png"
     (tmp_path / "there.png").write_text("x")
     assert check(os.fspath(tmp_path / "there.png")).read_text() == "x"
+
+
+@pytest.mark.parametrize("when", ["soon", "nan", "inf", "-inf"])
+def test_a_start_is_a_finite_time(when):
+    with pytest.raises(argparse.ArgumentTypeError, match=f"'{when}' is not seconds"):
+        timed_motion(f"run@{when}")
 
 
 @pytest.mark.parametrize("check", [output_path, png_path])
