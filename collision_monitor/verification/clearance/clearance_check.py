@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -130,10 +132,11 @@ class ClearanceSeries:
         values = np.empty((len(self.edges) - 1, 2 + 2 * len(columns)))
         values[:, 0], values[:, 1] = self.edges[:-1], self.edges[1:]
         values[:, 2::2], values[:, 3::2] = self.lower[:, columns], self.upper[:, columns]
-        rows = [",".join(f"{value:.9g}" for value in row) for row in values.tolist()]
-        quoted = ",".join(f'"{name}"' if "," in name else name for name in header)
+        rows = [[f"{value:.9g}" for value in row] for row in values.tolist()]
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([header, *rows])
         try:
-            write_text(path, "\n".join([quoted, *rows]) + "\n")
+            write_text(path, text.getvalue())
         except OSError as error:
             raise ConfigurationError(f"{path}: cannot be written: {error.strerror}") from None
 

@@ -3,6 +3,7 @@
 """Envelopes of the clearance of every pair, and the certificate that needs no envelopes."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,6 +74,15 @@ def test_the_file_has_them_worst_pair_first(series, tmp_path):
     assert np.allclose(table[:, 0], series.edges[:-1])
     assert np.allclose(table[:, 4], series.lower[:, k], atol=1e-8)
     assert np.allclose(table[:, 5], series.upper[:, k], atol=1e-8)
+
+
+def test_names_of_links_may_have_commas_and_quotes(series, tmp_path):
+    pairs = (("a, b", 'c "d"'), *series.pairs[1:])
+    named = dict(zip(series.pairs, pairs, strict=True))
+    minima = tuple(replace(each, pair=named[each.pair]) for each in series.minima)
+    path = tmp_path / "clearance.csv"
+    replace(series, pairs=pairs, minima=minima).write_csv(path)
+    assert 'a, b - c "d" lower' in next(csv.reader(path.open()))
 
 
 def test_a_file_that_cannot_be_written_is_an_error(series, tmp_path):
