@@ -175,11 +175,24 @@ class Trajectory:
             joints); its breakpoints begin at 0.
         knots: (pieces + 1, joints) bool: which breakpoints are the joint's own. The others come
             from other publishers or profiles, and its polynomial goes on there. None: all are.
+
+    Raises:
+        TrajectoryError: ``polynomial`` has other columns, or does not begin at 0.
     """
 
     joint_names: tuple[str, ...]
     polynomial: PPoly
     knots: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        """Check the polynomial: one of `scipy` may have any shape and begin."""
+        shape, begin = self.polynomial.c.shape, float(self.polynomial.x[0])
+        if shape[2:] != (len(self.joint_names),):
+            raise TrajectoryError(
+                f"the coefficients have shape {shape}, not (order, pieces, {len(self.joint_names)})"
+            )
+        if begin != 0.0:
+            raise TrajectoryError(f"the polynomial begins at {begin:g} s; its times are from 0 s")
 
     @classmethod
     def through(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.interpolate import BPoly, PPoly
+from scipy.interpolate import BPoly, CubicSpline, PPoly
 
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.trajectory import REST, Trajectory, hermite, joined
@@ -62,6 +62,20 @@ def test_bad_points_are_refused_by_name(times, rows, message):
         rows = [rows[0], None, rows[2]]
     with pytest.raises(TrajectoryError, match=message):
         Trajectory.through(NAMES, times, *rows)
+
+
+@pytest.mark.parametrize(
+    ("times", "rows", "says"),
+    [
+        ([5.0, 6.0, 7.0], np.zeros((3, 2)), "begins at 5 s; its times are from 0 s"),
+        ([-1.0, 0.0, 1.0], np.zeros((3, 2)), "begins at -1 s"),
+        ([0.0, 1.0, 2.0], np.zeros((3, 3)), r"shape \(4, 2, 3\), not \(order, pieces, 2\)"),
+        ([0.0, 1.0, 2.0], np.zeros(3), r"shape \(4, 2\), not"),
+    ],
+)
+def test_a_spline_of_scipy_begins_at_zero_with_a_column_for_each_joint(times, rows, says):
+    with pytest.raises(TrajectoryError, match=says):
+        Trajectory(("a", "b"), CubicSpline(times, rows))
 
 
 def test_accelerations_of_a_point_without_velocities_are_refused():
