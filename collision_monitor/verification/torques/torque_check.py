@@ -253,7 +253,7 @@ def _peak(
 ) -> Peak:
     reached = np.abs(torques) + bands
     row = int(reached.argmax())
-    over = reached > limit * (1.0 + ROUNDING)
+    over = ~(reached <= limit * (1.0 + ROUNDING))  # NaN is over each limit
     first = float(times[over.argmax()]) if over.any() else math.nan
     return Peak(
         code, joint, float(torques[row]), float(times[row]), math.copysign(limit, torques[row]),

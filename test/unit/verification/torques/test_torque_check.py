@@ -25,7 +25,7 @@ from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
-from collision_monitor.robot.inertials import read_inertials
+from collision_monitor.robot.inertials import Inertial, read_inertials
 from collision_monitor.robot.limits import JointLimits, urdf_limits
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification import Settings, SimultaneousMotion, Torques, verify
@@ -58,6 +58,15 @@ def test_link_and_motor_have_limits_of_their_own():
     assert found[Code.LINK_TORQUE].first == 1.0
     assert found[Code.LINK_TORQUE].value == pytest.approx(INERTIA * (1.0 - 2.0 / 0.1))
     assert (found[Code.LINK_TORQUE].unit, check.notes) == ("N m", ())
+
+
+@pytest.mark.parametrize("effort", [4.5, math.inf])
+def test_a_torque_that_is_not_a_number_is_over_its_limit(effort):
+    robot, unknown = load_robot(ONE), Inertial(2.0, np.array([np.nan, 0.0, 0.0]), np.eye(3))
+    dynamics = RobotDynamics(robot, {"arm": unknown}, ("j",))
+    check = check_torques(speeding(2.0, 1.0), dynamics, {"j": JointLimits(effort=effort)})
+    found = {v.code: v for v in check.violations}[Code.LINK_TORQUE]
+    assert math.isnan(found.value) and found.first == 0.0
 
 
 @pytest.mark.parametrize("seconds", [0.002, 0.01, 0.03, 1.0])
