@@ -154,8 +154,6 @@ def _whole(
                 knots[:, number] = motion.knots[:, column]
         else:
             out[-1, :, number] = position
-    if not np.isfinite(out).all():
-        raise MotionError(f"{where}: positions too large, or too close in time")
     if problem := array_range_problem(out[-1], LARGEST_OF_JOINT):
         raise MotionError(f"{where}: positions too large: {problem}")
     return Trajectory(tuple(rest), PPoly(out, motion.polynomial.x), knots)

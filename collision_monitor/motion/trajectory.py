@@ -177,7 +177,7 @@ class Trajectory:
             from other publishers or profiles, and its polynomial goes on there. None: all are.
 
     Raises:
-        TrajectoryError: ``polynomial`` has other columns, or does not begin at 0.
+        TrajectoryError: ``polynomial`` has other columns, does not begin at 0, or is not finite.
     """
 
     joint_names: tuple[str, ...]
@@ -193,6 +193,8 @@ class Trajectory:
             )
         if begin != 0.0:
             raise TrajectoryError(f"the polynomial begins at {begin:g} s; its times are from 0 s")
+        if not np.isfinite(self.polynomial.c).all():
+            raise TrajectoryError("positions are not finite, too large, or too close in time")
 
     @classmethod
     def through(

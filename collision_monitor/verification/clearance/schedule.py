@@ -105,8 +105,7 @@ class Schedule:
         ``held``: positions of joints that no part drives; default 0, or the nearer limit.
 
         Raises:
-            TrajectoryError: no trajectory, an unknown joint, one that is driven twice, or a
-                polynomial that is not finite.
+            TrajectoryError: no trajectory, an unknown joint, or one that is driven twice.
             ConfigurationError: ``held`` names an unknown joint, or a value is not a number.
         """
         given = [motion] if isinstance(motion, (Trajectory, Scheduled)) else list(motion)
@@ -127,9 +126,6 @@ class Schedule:
         """Indices into q of the joints that ``part`` drives."""
         columns: list[int] = []
         trajectory = part.trajectory
-        if not np.isfinite(trajectory.polynomial.c).all():
-            number = self.parts.index(part)
-            raise TrajectoryError(f"trajectory {number} has coefficients that are not finite")
         _check_path_lengths(part)
         for own_name in trajectory.joint_names:
             name = part.prefix + own_name

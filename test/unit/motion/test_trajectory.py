@@ -78,6 +78,12 @@ def test_a_spline_of_scipy_begins_at_zero_with_a_column_for_each_joint(times, ro
         Trajectory(("a", "b"), CubicSpline(times, rows))
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_polynomial_that_is_not_finite_is_refused(value):
+    with pytest.raises(TrajectoryError, match="not finite, too large, or too close in time"):
+        Trajectory(("a",), PPoly(np.full((2, 1, 1), value), [0.0, 1.0]))
+
+
 def test_accelerations_of_a_point_without_velocities_are_refused():
     v = np.array([[0.0, 0.0], [np.nan, np.nan]])
     with pytest.raises(TrajectoryError, match="accelerations of point 1 are given without vel"):
