@@ -295,9 +295,18 @@ class JointHistory:
         newest = states[-1][0] if states else -np.inf
         if stamp <= newest - CLOCK_SECONDS or stamp > newest + CLOCK_SECONDS:
             states.clear()
+            self._end_others(which, stamp)
         elif stamp <= newest:
             return
         states.append((stamp, self._newest[which]))
+
+    def _end_others(self, joints: Any, stamp: float) -> None:
+        """Forget histories of some of these joints from beyond the gap after which they begin."""
+        is_in = np.zeros(len(self._newest), dtype=bool)
+        is_in[joints] = True
+        for key, (theirs, states) in list(self._histories.items()):
+            if states and abs(stamp - states[-1][0]) > CLOCK_SECONDS and is_in[theirs].any():
+                del self._histories[key]
 
     def at(self, stamp: float) -> np.ndarray | None:
         """Positions (nq,) at ``stamp``, interpolated linearly between two joint states.

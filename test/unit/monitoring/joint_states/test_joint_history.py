@@ -335,6 +335,33 @@ def test_late_ones_are_passed_over_and_a_clock_that_was_set_back_begins_anew():
     assert history.at(2.0) is None
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [([FIRST, SECOND], [None]), ([None], [FIRST]), ([None], [FIRST, SECOND])]
+)
+@pytest.mark.parametrize("begin", [100.0, 1.0])
+def test_joints_that_arrive_with_others_after_a_gap_begin_anew(before, after, begin):
+    """As of a driver that is started again with the gripper; or the clock was set back."""
+    history = JointHistory()
+    for stamp in (50.0, 50.5):
+        for joints in before:
+            history.add(stamp, np.array([1.0, 2.0]), joints)
+    for stamp in (begin, begin + 0.5):
+        for joints in after:
+            history.add(stamp, np.array([3.0, 4.0]), joints)
+    assert history.at(begin - 0.1) is None
+    assert history.at(50.2) is None or begin < 50.0  # later than all that is known
+    assert history.at(begin + 0.2)[0] == 3.0
+
+
+def test_joints_in_two_histories_that_go_on_are_known_by_both():
+    history = JointHistory()
+    for k in range(100):
+        joints = None if k % 10 == 0 else SECOND
+        history.add(1.0 + 0.01 * k, np.array([0.0, 0.1 * k]), joints)
+    for k in range(100):
+        assert history.at(1.0 + 0.01 * k) == pytest.approx([0.0, 0.1 * k])
+
+
 def test_positions_that_were_not_known_are_not_known():
     history = JointHistory()
     history.add(1.0, np.array([0.0, math.nan]))
