@@ -50,6 +50,19 @@ def plain_array(values: Any, what: str) -> np.ndarray:
         raise ConfigurationError(f"{what} is not an array of numbers: {error}") from None
 
 
+def existing_pairs(pairs: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
+    """``pairs`` (k,) by index, as kernels take them, which do not check them.
+
+    Raises:
+        IndexError: one is not below ``count``, or negative: -1 is none in a table of pairs.
+    """
+    pairs = np.ascontiguousarray(pairs, dtype=np.int64)
+    bad = pairs[pairs.view(np.uint64) >= count]  # where negative ones are large
+    if len(bad):
+        raise IndexError(f"there is no pair {bad[0]}, but {count} from 0 on")
+    return pairs
+
+
 def _refusal(
     robot: str, joint_names: Sequence[str], link_names: Sequence[str],
     unmonitored: Sequence[UnmonitoredPair], code: int, q: Sequence[float] | np.ndarray,

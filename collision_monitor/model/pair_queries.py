@@ -18,7 +18,7 @@ from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.packed import close_all_but, pack_model
 from collision_monitor.mesh_distance.mesh_distance import CROSSINGS, Crossing, ExactDistance
-from collision_monitor.model.leaf_queries import LeafQueries
+from collision_monitor.model.leaf_queries import LeafQueries, existing_pairs
 from collision_monitor.model.placed_leaves import PlacedLeaves
 from collision_monitor.robot.angles import whole_turns
 from collision_monitor.robot.bodies import link_poses, relative_reach, rigid_bodies
@@ -158,14 +158,8 @@ class PairQueries(LeafQueries):
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
-        q, pairs = self.configuration(q), self._known(pairs)
+        q, pairs = self.configuration(q), existing_pairs(pairs, len(self.pair_links))
         return self._exact_distance().bound(q, pairs, leaves, within, loose, near, seconds)
-
-    def _known(self, pairs: np.ndarray) -> np.ndarray:
-        """``pairs`` (k,) by index; IndexError for one that does not exist: kernels do not check."""
-        pairs = np.ascontiguousarray(pairs, dtype=np.int64)
-        self.pair_links.take(pairs, axis=0)
-        return pairs
 
     def prepare_exact(self, crossings: bool = False) -> None:
         """Build the hierarchies over all triangles and compile the exact queries.
@@ -248,7 +242,7 @@ class PairQueries(LeafQueries):
         most, with points that are not quite the nearest: this is faster. Points are only valid for
         distances above 0 and below their limit.
         """
-        q, pairs = self.configuration(q), self._known(pairs)
+        q, pairs = self.configuration(q), existing_pairs(pairs, len(self.pair_links))
         return self._exact_distance().points(q, pairs, limits, enough)
 
     def exact_arrays(self) -> tuple[np.ndarray, ...]:

@@ -15,6 +15,7 @@ from collision_monitor.common.limits import array_range_problem
 from collision_monitor.errors import FitError, LiveSceneError, NothingToCheckError
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.query import Clearance
+from collision_monitor.model.leaf_queries import existing_pairs
 from collision_monitor.model.live.live_objects import Bounds, LiveObject
 from collision_monitor.model.live.object_distance import ObjectDistance
 from collision_monitor.model.live.object_geometry import ObjectGeometry
@@ -370,14 +371,16 @@ class LiveScene:
         seconds: float = 0.0,
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
-        q, queries = self.model.configuration(q), self._exact_distance().queries
+        q, pairs = self.model.configuration(q), existing_pairs(pairs, len(self.pair_rows))
+        queries = self._exact_distance().queries
         return queries.bound(q, pairs, leaves, within, loose, near, seconds)
 
     def surface_points(
         self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Like `CollisionModel.surface_points`, for pairs of ``pair_table``."""
-        return self._exact_distance().queries.points(self.model.configuration(q), pairs, limits)
+        q, pairs = self.model.configuration(q), existing_pairs(pairs, len(self.pair_rows))
+        return self._exact_distance().queries.points(q, pairs, limits)
 
     def path_arrays(self) -> tuple[np.ndarray, ...]:
         """First arguments of kernels of `mesh_distance.nearest_query`, for distances on a path."""

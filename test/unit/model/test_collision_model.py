@@ -131,8 +131,9 @@ def test_a_pair_that_does_not_exist_is_named(model):
         lambda pairs: model.surface_distances(q, pairs),
         lambda pairs: model.exact_bounds(q, pairs, [0.1], 1.0),
     ):
-        with pytest.raises(IndexError, match="1000000"):
-            call([1_000_000])
+        for pair in (1_000_000, len(model.pairs), -1):
+            with pytest.raises(IndexError, match=f"no pair {pair}"):
+                call([0, pair])
 
 
 @pytest.mark.parametrize(

@@ -473,6 +473,17 @@ def test_a_configuration_of_any_kind_counts_in_full_or_is_refused(live):
                 ask(wrong)
 
 
+def test_a_pair_that_is_none_in_the_table_is_refused(live):
+    live.add("x", BALL, None, at(0.0, 0.0, 1.5))
+    none = [live.pair_table[live.row_of("x"), live.row_of("x")]]
+    for ask in (
+        lambda q: live.exact_bounds(q, none, [0.0], np.inf),
+        lambda q: live.surface_points(q, none, np.array([np.inf])),
+    ):
+        with pytest.raises(IndexError, match="no pair -1"):
+            ask(np.zeros(6))
+
+
 def test_poses_balls_and_names_are_read_as_they_are_meant(live):
     live.add("x", BALL, None, at(0.0, 0.0, 1.5).tolist())
     live.move("x", at(0.0, 0.0, 2.0).tolist())
