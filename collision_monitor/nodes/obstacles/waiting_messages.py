@@ -121,13 +121,13 @@ class ReliableSubscription:
             self._lost(1)
             raise
 
-    def process_waiting(self) -> None:
-        """Process some of the waiting messages now, oldest first, and update `late`.
+    def process_waiting(self, seconds: float = WORK_SECONDS) -> None:
+        """Process the waiting messages for this CPU time, oldest first, and update `late`.
 
         An executor takes one message of each topic in turn: under overload, messages would be
         processed later and later.
         """
-        end = time.thread_time() + WORK_SECONDS
+        end = time.thread_time() + seconds
         while time.thread_time() < end:
             if (found := take_serialized(self._subscription)) is None:
                 self.late = 0.0
@@ -148,7 +148,11 @@ class ReliableSubscription:
     def _missed(self, event: Any) -> None:
         self.check_publishers()
         if time.monotonic() > self._ignored_until:
+            # The default executor reports a loss before messages that wait, which may be older:
+            # none of them may end it. All that the middleware keeps are received in this time.
+            self.process_waiting(_LATE_SECONDS)
             self._lost(event.total_count_change)
+            self._apply()
 
     def destroy(self) -> None:
         """Unsubscribe."""

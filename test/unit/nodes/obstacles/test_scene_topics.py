@@ -373,6 +373,30 @@ def test_losses_are_only_ignored_while_the_first_publishers_are_discovered(now):
     assert report_after(1.1) == 3
 
 
+def test_a_loss_that_is_reported_before_older_messages_is_not_ended_by_them():
+    """As the default executor does: events come before messages."""
+    node, reports = stub_node(), {}
+    create = node.create_subscription
+
+    def create_subscription(kind, topic, *arguments, event_callbacks, **options):
+        reports[topic] = event_callbacks.message_lost
+        return create(kind, topic, *arguments, **options)
+
+    node.create_subscription = create_subscription
+    topics = SceneTopics(node, VALUES, lambda: None, FaultRegister())
+    all_gone = serialize_message(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
+    waiting = iter([(all_gone, {})] * 400)
+    take = node.subscriptions["~/scene"].handle.take_message
+    take.side_effect = lambda *_: next(waiting, None)
+    reports["~/scene"](SimpleNamespace(total_count_change=3))
+    topics.process_waiting()
+    topics.process_pending(math.inf)
+    assert "3 on ~/scene" in topics.fault(time.monotonic())
+    node.receive("~/scene", all_gone)
+    assert topics.fault(time.monotonic()) == ""
+    topics.destroy()
+
+
 def test_a_valid_attachment_clears_the_faults_of_earlier_ones(scene):
     say(scene, marker())
     for bad, why in (
