@@ -154,7 +154,8 @@ class SceneTopics:
         self.objects.jobs.done(self._on_geometry)
         counts = {topic: each.check_publishers() for topic, each in self._subscriptions.items()}
         self._planning.watch(counts.get("planning_scene", 0))
-        if self._whole is not None:
+        # An answer that waits comes first: it takes the changes that are kept for the newest one.
+        if self._whole is not None and not self.waiting:
             self._whole.update(time.monotonic())
         self.process_waiting()
         # A lifetime ends only if no message that waits may extend it.

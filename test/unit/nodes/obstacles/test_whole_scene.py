@@ -4,6 +4,7 @@
 
 import gc
 import sys
+import time
 import weakref
 from concurrent.futures import Future
 from types import ModuleType, SimpleNamespace
@@ -250,6 +251,21 @@ def test_only_a_whole_scene_replaces_lost_ones_and_it_is_asked_for(topics, graph
     answered(graph.calls[2], scene(box("table"), is_diff=False))
     until(topics, lambda: set(topics.objects.live.objects) == {"planning_scene/table"})
     assert topics.faults.text("objects", 0.0) == ""
+
+
+def test_nothing_is_asked_while_an_answer_waits(topics, graph, monkeypatch):
+    """Its changes in between would count as those of the next request."""
+    clock = iter(range(10**6))
+    monkeypatch.setattr(time, "thread_time", lambda: float(next(clock)))  # one step at a time
+    for _ in range(150):
+        topics.waiting.receive("attach", 0, lambda: None)
+    answered(graph.calls[0], scene(box("table"), is_diff=False))
+    topics.waiting.lose("planning_scene", 1)
+    while topics.waiting:
+        assert len(graph.calls) == 1
+        topics.watch()
+        time.sleep(0.005)
+    until(topics, lambda: len(graph.calls) == 2)
 
 
 def test_several_publishers_of_whole_scenes_are_remarked(topics, graph):
