@@ -245,6 +245,7 @@ class WaitingMessages:
         self.markers = PendingMarkers()
         self._report = lost
         self._messages: deque[_Message] = deque()  # which are not decoded yet
+        self._size = 0  # of these, bytes
         self._applied: tuple[_Message, Iterator[None]] | None = None  # step by step
         # Lost messages by topic: since what starts the scene again, and before it while it is not
         # applied yet.
@@ -258,8 +259,9 @@ class WaitingMessages:
 
     def receive(self, topic: str, size: int, decode: Callable[[], Iterator[None] | None]) -> bool:
         """Add a message of ``size`` bytes; return whether there was room for it."""
-        if self._messages and sum(each.size for each in self._messages) + size > _MOST_BYTES:
+        if self._messages and self._size + size > _MOST_BYTES:
             return False
+        self._size += size
         self._messages.append(_Message(topic, time.monotonic(), size, decode))
         return True
 
@@ -283,6 +285,7 @@ class WaitingMessages:
 
     def _decode(self, message: _Message) -> None:
         self._is_decoding = True
+        self._size -= message.size
         try:
             steps = message.decode()
         finally:

@@ -59,6 +59,15 @@ def test_a_loss_after_a_message_that_clears_all_stays(waiting):
     assert waiting.fault(0.0, "scene") == ""
 
 
+def test_there_is_room_again_for_what_was_applied(waiting):
+    for _ in range(3):
+        assert waiting.receive("scene", 40 << 20, lambda: None)
+        assert waiting.receive("attach", 20 << 20, lambda: None)
+        assert not waiting.receive("scene", 20 << 20, lambda: None)
+        apply(waiting)
+        assert not waiting
+
+
 def test_what_cannot_be_read_is_cleared_by_a_message_after_it(waiting):
     waiting.receive("attach", 5, lambda: waiting.lose("attach", 1))
     waiting.receive("scene", 100, lambda: waiting.clear("scene", "attach"))
