@@ -302,8 +302,8 @@ class Monitor:
         self._positions.hear(message.names)
         if not buffer.missing():
             self._positions.update(message.positions, buffer.q, now, self.watchdogs.faults)
-        if message.stamp > 0.0:
-            self.history.add(message.stamp, buffer.q, buffer.joints)
+            if message.stamp > 0.0:
+                self.history.add(message.stamp, buffer.q, buffer.joints)
         if buffer.conflict_until > now:
             self.watchdogs.report_conflict(buffer.conflict(now), buffer.conflict_until)
         if buffer.behind > 0.0:

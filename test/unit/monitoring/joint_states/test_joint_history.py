@@ -362,6 +362,17 @@ def test_joints_in_two_histories_that_go_on_are_known_by_both():
         assert history.at(1.0 + 0.01 * k) == pytest.approx([0.0, 0.1 * k])
 
 
+def test_joints_that_nobody_has_published_yet_have_no_history():
+    monitor = Monitor(CollisionModel.from_urdf(chain(4)), behaviour=None, joint_state_timeout=0.0)
+    monitor.update(["j1"], [0.7], 10.0, 100.0)
+    assert monitor.history.is_empty
+    monitor.update(["j2", "j3"], [0.1, 0.2], 10.1)  # without a stamp
+    assert monitor.history.at(100.0) is None
+    monitor.update(["j1"], [0.8], 10.2, 100.2)
+    np.testing.assert_array_equal(monitor.history.at(100.2), [0.8, 0.1, 0.2])
+    assert monitor.history.at(100.1) is None
+
+
 def test_positions_that_were_not_known_are_not_known():
     history = JointHistory()
     history.add(1.0, np.array([0.0, math.nan]))
