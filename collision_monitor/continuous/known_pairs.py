@@ -21,11 +21,11 @@ distances (float)  pairs x 1: lower bounds of distances at the start of a path, 
                    between the starts of all paths until then
 bounds (float)     pairs x 1: lower bounds along a path, plus the way between all paths until then
 until (float)      pairs x 1: the same, plus how far any pair came nearer, one sum for all
-joints (float)     nq x 9: `MOST` to `DECELERATION`
+joints (float)     nq x 10: `OF_STARTS` to `REACTION`
 slides (float)     k x 4: sliding joints, for whose range the weights are: index in q, gain, offset,
                    and the largest position in metres
-sums (float)       1 x 3: `OF_STARTS`, `OF_PATHS`: how much farther than by their weights links may
-                   have moved, since slides were beyond their range, metres; and `REACTION`
+sums (float)       1 x 2: `OF_STARTS`, `OF_PATHS`: how much farther than by their weights links may
+                   have moved, since slides were beyond their range, metres
 =================  ==================================================================
 """
 
@@ -50,10 +50,10 @@ from collision_monitor.hierarchy.kinematics import FARTHEST
 #                 out, the farther a turning joint moves a link
 #   START, END    of the last path
 #   DECELERATION  on the last path
+#   REACTION      seconds until braking begins on the last path, of all joints
 (
-    OF_STARTS, OF_PATHS, OF_LAST, MOST, TURN, EXCESS, START, END, DECELERATION,
-) = range(9)  # fmt: skip
-REACTION = 2  # column of ``sums``: seconds until braking begins on the last path
+    OF_STARTS, OF_PATHS, OF_LAST, MOST, TURN, EXCESS, START, END, DECELERATION, REACTION,
+) = range(10)  # fmt: skip
 # Beyond this sum of ways, in metres, rounding would hide small ones.
 _LONGEST_WAY = 1e3
 
@@ -84,12 +84,12 @@ def nothing_known(
     ``slides`` (k, 4) and ``turns`` (nq,) as in the table of the module.
     """
     pairs, columns = np.nonzero(weights)
-    joints = np.zeros((len(turns), 9))
+    joints = np.zeros((len(turns), 10))
     joints[:, MOST], joints[:, TURN] = weights.max(axis=0, initial=0.0), turns
     content = KnownPairs(
         leaves, np.searchsorted(pairs, np.arange(len(weights) + 1)), columns,
         weights[pairs, columns], *np.full((3, len(weights)), -np.inf), joints, slides,
-        np.zeros((1, 3)),
+        np.zeros((1, 2)),
     )  # fmt: skip
     header = []  # begin and rows of each window
     begins = [2 * len(content), 0]
@@ -107,7 +107,7 @@ def nothing_known(
 def excess_of_slides(numbers: np.ndarray, index: np.ndarray) -> np.ndarray:
     """Return the column `EXCESS` (nq,), without a copy."""
     begin, rows = index[14:16].tolist()
-    return numbers[begin : begin + 9 * rows].reshape(rows, 9)[:, EXCESS]
+    return numbers[begin : begin + 10 * rows].reshape(rows, 10)[:, EXCESS]
 
 
 @kernel
@@ -121,9 +121,9 @@ def unpack_known(numbers, index):
         borrow(numbers, index[8], index[9], 1),
         borrow(numbers, index[10], index[11], 1),
         borrow(numbers, index[12], index[13], 1),
-        borrow(numbers, index[14], index[15], 9),
+        borrow(numbers, index[14], index[15], 10),
         borrow(numbers, index[16], index[17], 4),
-        borrow(numbers, index[18], index[19], 3),
+        borrow(numbers, index[18], index[19], 2),
     )
 
 
@@ -223,8 +223,7 @@ def set_excess(numbers, index, path):
 def advance(known, path):
     """Add the moves to this path; return how far any pair came nearer so far, at most, metres."""
     joints, sums, total, excess = known.joints, known.sums, 0.0, 0.0
-    is_comparable, late = True, 2.0 * abs(path.reaction - sums[0, REACTION])
-    sums[0, REACTION] = path.reaction
+    is_comparable = True
     for joint in range(len(joints)):
         excess += joints[joint, EXCESS]
     for joint in range(len(joints)):
@@ -233,7 +232,7 @@ def advance(known, path):
         step, shift = abs(q - joints[joint, START]), abs(end - joints[joint, END])
         if step > shift:  # false for NaN, which is kept
             shift = step
-        shift += late * abs(v)
+        shift += 2.0 * abs(path.reaction - joints[joint, REACTION]) * abs(v)
         joints[joint, OF_STARTS] += step
         joints[joint, OF_PATHS] += shift
         joints[joint, OF_LAST] = abs(end - q)
@@ -242,7 +241,8 @@ def advance(known, path):
             sums[0, OF_PATHS] += excess * joints[joint, TURN] * shift
         total += joints[joint, MOST] * joints[joint, OF_PATHS]
         is_comparable = is_comparable and a == joints[joint, DECELERATION]
-        joints[joint, START], joints[joint, END], joints[joint, DECELERATION] = q, end, a
+        joints[joint, START], joints[joint, END] = q, end
+        joints[joint, DECELERATION], joints[joint, REACTION] = a, path.reaction
     total += sums[0, OF_PATHS]
     if not total < _LONGEST_WAY or not is_comparable:
         for joint in range(len(joints)):

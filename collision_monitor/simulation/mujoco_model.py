@@ -55,7 +55,8 @@ def solid_points(points: np.ndarray) -> np.ndarray:
     return local @ axes.T + center
 
 
-_SMALLEST = 1e-3  # mass in kg, and radius of gyration in m
+_LEAST_MASS = 1e-3  # kg
+_LEAST_RADIUS = 1e-3  # m: smallest radius of gyration
 
 
 def link_masses(
@@ -78,14 +79,14 @@ def link_masses(
     filled: list[str] = []
     weightless: list[str] = []
     for body, links in members.items():
-        if body == 0 or sum(masses[k].mass for k in links if k in masses) >= _SMALLEST:
+        if body == 0 or sum(masses[k].mass for k in links if k in masses) >= _LEAST_MASS:
             continue
         shaped = [link for link in links if robot.links[link].shapes]
         filled += shaped
         weightless += shaped or links[:1]
         if not shaped:
-            inertia = _SMALLEST * _SMALLEST**2 * np.eye(3)
-            masses[links[0]] = Inertial(_SMALLEST, np.zeros(3), inertia)
+            inertia = _LEAST_MASS * _LEAST_RADIUS**2 * np.eye(3)
+            masses[links[0]] = Inertial(_LEAST_MASS, np.zeros(3), inertia)
     warnings = []
     if unreal:
         warnings.append(f"links {shortened(unreal)}: impossible inertia; it is increased")
@@ -99,7 +100,7 @@ def link_masses(
 def possible_inertia(inertial: Inertial) -> np.ndarray:
     """The inertia (3, 3), with all moments increased by as much as a rigid body needs."""
     low, middle, high = np.linalg.eigvalsh(inertial.inertia)
-    least = max(inertial.mass, _SMALLEST) * _SMALLEST**2
+    least = max(inertial.mass, _LEAST_MASS) * _LEAST_RADIUS**2
     # MuJoCo finds the moments again, by other arithmetic: the sum of the smaller ones, each
     # increased, is to be (1 + SIX_DIGITS) times the increased largest one.
     short = (high * (1.0 + SIX_DIGITS) - low - middle) / (1.0 - SIX_DIGITS)
