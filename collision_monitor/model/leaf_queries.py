@@ -51,11 +51,13 @@ def plain_array(values: Any, what: str) -> np.ndarray:
 
 
 def existing_pairs(pairs: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
-    """``pairs`` (k,) by index, as kernels take them, which do not check them.
+    """``pairs``, indices (k,) or a mask, as the indices that kernels take, which do not check them.
 
     Raises:
         IndexError: one is not below ``count``, or negative: -1 is none in a table of pairs.
     """
+    pairs = np.asarray(pairs)
+    pairs = np.flatnonzero(pairs) if pairs.dtype == bool else pairs
     pairs = np.ascontiguousarray(pairs, dtype=np.int64)
     bad = pairs[pairs.view(np.uint64) >= count]  # where negative ones are large
     if len(bad):

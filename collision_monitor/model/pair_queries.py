@@ -225,10 +225,11 @@ class PairQueries(LeafQueries):
     def surface_distances(
         self, q: np.ndarray, pairs: np.ndarray, limit: float = np.inf
     ) -> np.ndarray:
-        """Exact distances (k,) of pairs by index (k,) at q (nq,), metres; 0 in contact.
+        """Exact distances (k,) of pairs by index (k,), or a mask, at q (nq,), metres; 0 in contact.
 
         A distance that is not below ``limit`` may be any number from there on.
         """
+        pairs = existing_pairs(pairs, len(self.pair_links))
         return self.surface_points(q, pairs, np.full(len(pairs), limit))[0]
 
     def surface_points(

@@ -134,6 +134,8 @@ def test_a_pair_that_does_not_exist_is_named(model):
         for pair in (1_000_000, len(model.pairs), -1):
             with pytest.raises(IndexError, match=f"no pair {pair}"):
                 call([0, pair])
+        mask = np.arange(len(model.pairs)) == len(model.pairs) - 1
+        assert np.array_equal(call(mask), call([len(model.pairs) - 1]))
 
 
 @pytest.mark.parametrize(
