@@ -41,13 +41,12 @@ def plain_array(values: Any, what: str) -> np.ndarray:
     Raises:
         ConfigurationError: they are not numbers; ``what`` they are begins the message.
     """
-    if type(values) is np.ndarray and values.dtype is _FLOAT and values.flags.carray:
-        return values  # the usual case; the code below would take as long as a small query
     try:
-        # Also a copy of one that is read-only: kernels would be compiled for it.
-        return np.array(values, dtype=np.float64, order="C")
+        values = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"{what} is not an array of numbers: {error}") from None
+    # A copy of one that is read-only, too: kernels would be compiled for it.
+    return values if values.flags.carray else np.array(values, order="C")
 
 
 def existing_pairs(pairs: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
@@ -121,7 +120,10 @@ class LeafQueries:
         Raises:
             ConfigurationError: it has another shape, or is not of numbers.
         """
-        q, shape = plain_array(q, "q"), (len(self.joint_names),)
+        shape = (len(self.joint_names),)
+        if type(q) is np.ndarray and q.dtype is _FLOAT and q.shape == shape and q.flags.carray:
+            return q  # the usual case; the code below would take as long as a small query
+        q = plain_array(q, "q")
         if q.shape != shape:
             raise ConfigurationError(
                 f"q has shape {q.shape}, but '{self.name}' has {len(self.joint_names)} joints: "
