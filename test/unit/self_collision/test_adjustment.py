@@ -267,18 +267,3 @@ def test_an_adjustment_that_is_not_wanted_any_more_ends(questions):
     with pytest.raises(CancelledError, match="no longer needed"):
         adjust(capsule_model(PAPER.offset), MOTION, cancelled=cancelled, **CLOSE)
     assert len(asked) == questions + 1
-
-
-def check_prefix(model, error, motion, safe, **held):
-    """What is said to be safe is safe by dense sampling, and begins where the motion does."""
-    prefix = error.safe_prefix
-    assert prefix.joint_names == tuple(motion.joint_names)
-    assert np.array_equal(prefix.positions[0], motion.positions[0])
-    assert prefix.times[0] == motion.times[0] and prefix.times[-1] < motion.times[-1]
-    assert (np.diff(prefix.times) > 0.0).all()
-    columns = [model.joint_names.index(name) for name in prefix.joint_names]
-    q = np.repeat(np.clip(0.0, model.lower, model.upper)[None], len(prefix.times), axis=0)
-    q[:, columns] = prefix.positions
-    between = [k for k, (a, b) in enumerate(model.pairs) if {a[:4], b[:4]} == {"righ", "left"}]
-    fine = refined(q) if len(q) > 1 else q
-    assert min(model.distances(row)[between].min() for row in fine) >= safe - 1e-9
